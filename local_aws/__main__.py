@@ -23,7 +23,21 @@ ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 
 def main() -> None:
     """Serve until SIGTERM, SIGINT or, with the option, the end of standard input."""
-    options = _parser().parse_args()
+    parser = argparse.ArgumentParser(prog="python -m local_aws", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="loopback port; 0, the default, chooses a free one")
+    parser.add_argument(
+        "--until-stdin-closes",
+        action="store_true",
+        help=f"also stop when standard input ends without {STAY!r}, so that a killed parent leaves nothing running",
+    )
+    parser.add_argument(
+        "--readings",
+        choices=("usual", "worse"),
+        default="usual",
+        help="where a document of AWS can be read in two ways, play the usual or the worse one (local_aws/controls.py)",
+    )
+    parser.add_argument("--verbose", action="store_true", help="log each request on stderr")
+    options = parser.parse_args()
     # Signals are blocked in every thread and wait for sigwait, so that no serving thread can swallow one.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     logging.getLogger("werkzeug").setLevel(logging.INFO if options.verbose else logging.ERROR)
@@ -44,33 +58,11 @@ def main() -> None:
     server.stop()
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m local_aws", description=__doc__)
-    parser.add_argument("--port", type=int, default=0, help="loopback port; 0, the default, chooses a free one")
-    parser.add_argument(
-        "--until-stdin-closes",
-        action="store_true",
-        help=f"also stop when standard input ends without {STAY!r}, so that a killed parent leaves nothing running",
-    )
-    parser.add_argument(
-        "--readings",
-        choices=("usual", "worse"),
-        default="usual",
-        help="where a document of AWS can be read in two ways, play the usual or the worse one (local_aws/controls.py)",
-    )
-    parser.add_argument("--verbose", action="store_true", help="log each request on stderr")
-    return parser
-
-
 def _watch_stdin() -> None:
-    if sys.stdin.read() == STAY:
-        _let_go_of_output()
-    else:
+    if sys.stdin.read() != STAY:
         os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _let_go_of_output() -> None:
-    """Close the inherited output, whose readers must see its end when the caller ends."""
+        return
+    # Close the inherited output, whose readers must see its end when the caller ends.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())

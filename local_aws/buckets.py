@@ -41,7 +41,12 @@ MISSING = (
 
 
 def install() -> None:
-    """Answer put, get, list and delete of these configurations, and ignore conditional policy statements."""
+    """Answer put, get, list and delete of these configurations, and ignore conditional policy statements.
+
+    Remember when a parameter was deleted, too.
+    """
+    wrap(SimpleSystemManagerBackend, "delete_parameter", _delete_parameter)
+    wrap(SimpleSystemManagerBackend, "put_parameter", _put_parameter)
     wrap(S3Response, "_bucket_response_put", _put)
     wrap(S3Response, "_bucket_response_get", _get)
     wrap(S3Response, "_bucket_response_delete", _delete)
@@ -66,42 +71,41 @@ def _authorize(
     return original(response, bucket_name=bucket_name, **names)
 
 
-def _named(query: dict[str, list[str]]) -> str | None:
-    return next((name for name in LISTS if name in query), None)
-
-
-def _stored_configuration(response: Untyped, bucket: str, name: str) -> dict[str, bytes]:
-    configurations: dict[str, bytes] = response.backend.get_bucket(bucket).__dict__.setdefault(f"local_{name}", {})
-    return configurations
+def _stored_configuration(response: Untyped, bucket: str, query: Untyped) -> tuple[str, dict[str, bytes]] | None:
+    """Return the list of the request, and what was put into it by id; None for a request of another kind."""
+    for name, listing in LISTS.items():
+        if name in query:
+            return listing, response.backend.get_bucket(bucket).__dict__.setdefault(f"local_{name}", {})
+    return None
 
 
 def _put(original: Callable[..., Untyped], response: Untyped, request: Untyped, bucket: str, query: Untyped) -> Untyped:
-    name = _named(query)
-    if name is None:
+    stored = _stored_configuration(response, bucket, query)
+    if stored is None:
         answer = original(response, request, bucket, query)
         # moto answers a bucket policy with a word, S3 with nothing.
         return (204, {}, "") if answer == "True" else answer
-    _stored_configuration(response, bucket, name)[query["id"][0]] = PROLOGUE.sub(b"", response.body)
+    stored[1][query["id"][0]] = PROLOGUE.sub(b"", response.body)
     return 200, {}, ""
 
 
 def _get(original: Callable[..., Untyped], response: Untyped, bucket: str, query: Untyped) -> Untyped:
-    name = _named(query)
-    if name is None:
+    stored = _stored_configuration(response, bucket, query)
+    if stored is None:
         return original(response, bucket, query)
-    configurations = _stored_configuration(response, bucket, name)
+    listing, configurations = stored
     if "id" not in query:
         listed = b"".join(configurations.values()).decode()
-        return 200, {}, f"<{LISTS[name]}><IsTruncated>false</IsTruncated>{listed}</{LISTS[name]}>"
+        return 200, {}, f"<{listing}><IsTruncated>false</IsTruncated>{listed}</{listing}>"
     configuration = configurations.get(query["id"][0])
     return (404, {}, MISSING) if configuration is None else (200, {}, configuration.decode())
 
 
 def _delete(original: Callable[..., Untyped], response: Untyped, bucket: str, query: Untyped) -> Untyped:
-    name = _named(query)
-    if name is None:
+    stored = _stored_configuration(response, bucket, query)
+    if stored is None:
         return original(response, bucket, query)
-    configuration = _stored_configuration(response, bucket, name).pop(query["id"][0], None)
+    configuration = stored[1].pop(query["id"][0], None)
     return (404, {}, MISSING) if configuration is None else (204, {}, "")
 
 
@@ -144,26 +148,15 @@ RESERVATION_SECONDS: Final = 1.0
 """AWS asks its users to wait for 30 s; a second is long enough for a command to meet it."""
 
 
-def install_parameters() -> None:
-    """Let moto remember when a parameter was deleted."""
-    wrap(SimpleSystemManagerBackend, "delete_parameter", _delete_parameter)
-    wrap(SimpleSystemManagerBackend, "put_parameter", _put_parameter)
-
-
-def _deletions(backend: Untyped) -> dict[str, float]:
-    deletions: dict[str, float] = backend.__dict__.setdefault("deletions", {})
-    return deletions
-
-
 def _delete_parameter(original: Callable[..., Untyped], backend: Untyped, name: str) -> None:
     original(backend, name)
-    _deletions(backend)[name] = time.monotonic()
+    backend.__dict__.setdefault("deletions", {})[name] = time.monotonic()
 
 
 def _put_parameter(
     original: Callable[..., Untyped], backend: Untyped, name: str, *rest: Untyped, **named: Untyped
 ) -> Untyped:
-    deleted = _deletions(backend).get(name)
+    deleted = backend.__dict__.get("deletions", {}).get(name)
     if controls.are_worse() and deleted is not None and time.monotonic() - deleted < RESERVATION_SECONDS:
         raise ParameterAlreadyExists
     return original(backend, name, *rest, **named)

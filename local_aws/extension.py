@@ -7,7 +7,7 @@ to the served local AWS states the id in a header, such as `x-local-aws-vpc`. AW
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from flask import has_request_context, request
@@ -42,23 +42,23 @@ def install() -> None:
         instance_groups.install,
         clusters.install,
         steps.install,
-        steps.install_core_nodes,
-        instance_groups.install_lost_nodes,
         iam.install,
         buckets.install,
-        install_chosen_ids,
+        _install_chosen_ids,
         template.install,
         stack_requests.install,
         stack_state.install,
-        stack_requests.install_change_sets,
-        notifications.install_mute_rules,
-        buckets.install_parameters,
         notifications.install,
-        schedules.install_volumes,
         schedules.install,
     ):
         extend()
-    _replace_resolver()
+    # moto's resolver keeps to resources that exist: a reference must never create a resource.
+    replace(parsing, "parse_and_create_resource", _refuse_creation)
+    replace(ResourceMap, "parse_ssm_parameter", template.parameter_store_value)
+    replace(ResourceMap, "validate_outputs", lambda _: None)
+    replace(Cluster, "get_cfn_attribute", cluster_attribute)
+    Stack.outputs = property(outputs)
+    Stack.stack_resources = property(lambda stack: (entry.resource for entry in state(stack).resources.values()))
     # The operation that puts metric alarms reads an AlarmRule too.
     replace(CloudWatchResponse, "put_composite_alarm", CloudWatchResponse.put_metric_alarm)
     wrap(BaseResponse, "call_action", _refused_if_unknown)
@@ -76,16 +76,6 @@ def _refused_if_unknown(original: Callable[..., Untyped], response: Untyped) -> 
         # moto learns the service of an error from the module of its class.
         refusal = type("Unsupported", (ServiceException,), {"__module__": type(response).__module__})
         return response.serialized(ActionResult(refusal("UnsupportedOperation", str(error))))
-
-
-def _replace_resolver() -> None:
-    """Keep moto's resolver to resources that exist: a reference must never create a resource."""
-    replace(parsing, "parse_and_create_resource", _refuse_creation)
-    replace(ResourceMap, "parse_ssm_parameter", template.parameter_store_value)
-    replace(ResourceMap, "validate_outputs", lambda _: None)
-    replace(Cluster, "get_cfn_attribute", cluster_attribute)
-    Stack.outputs = property(outputs)
-    Stack.stack_resources = property(lambda stack: (entry.resource for entry in state(stack).resources.values()))
 
 
 def _refuse_creation(logical_id: str, definition: Json, names: Untyped, **_: Untyped) -> None:
@@ -121,15 +111,12 @@ GENERATORS: Final = {
 """moto's function that makes up the id of each kind of resource, by the prefix of the ids."""
 
 
-def install_chosen_ids() -> None:
+def _install_chosen_ids() -> None:
     """Let each of these functions return the id in the header of the request."""
-    for kind, (module, name) in GENERATORS.items():
-        wrap(module, name, _chosen(ID_HEADER + kind))
 
-
-def _chosen(header: str) -> Callable[..., Untyped]:
-    def identity(original: Callable[..., Untyped], *arguments: Untyped) -> Untyped:
-        wanted = request.headers.get(header) if has_request_context() else None
+    def identity(kind: str, original: Callable[..., Untyped], *arguments: Untyped) -> Untyped:
+        wanted = request.headers.get(ID_HEADER + kind) if has_request_context() else None
         return wanted or original(*arguments)
 
-    return identity
+    for kind, (module, name) in GENERATORS.items():
+        wrap(module, name, partial(identity, kind))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -30,12 +30,6 @@ from local_aws.moto_internals import Json, Untyped, replace, request_parameter, 
 
 AT: Final = re.compile(r"at\((\d{4}-\d\d-\d\dT\d\d:\d\d)\)")
 DURATION: Final = re.compile(r"PT(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?")
-
-
-def install_mute_rules() -> None:
-    """Add the operations to moto's CloudWatch."""
-    for operation in (put_alarm_mute_rule, get_alarm_mute_rule, list_alarm_mute_rules, delete_alarm_mute_rule):
-        replace(CloudWatchResponse, operation.__name__, operation)
 
 
 def put_alarm_mute_rule(request: Untyped) -> EmptyResult:
@@ -92,13 +86,6 @@ def delete_alarm_mute_rule(request: Untyped) -> EmptyResult:
     return EmptyResult()
 
 
-def muted_alarms(backend: Untyped) -> set[str]:
-    """Return the names of the alarms that active rules mute."""
-    rules = backend.__dict__.get("mute_rules", {}).values()
-    active = (rule for rule in rules if _described(rule)["Status"] == "ACTIVE")
-    return {name for rule in active for name in rule["MuteTargets"].get("AlarmNames", ())}
-
-
 def _rules(request: Untyped) -> dict[str, Json]:
     """Return the rules of the account and region by name, which moto's backend keeps and resets."""
     rules: dict[str, Json] = request.cloudwatch_backend.__dict__.setdefault("mute_rules", {})
@@ -124,7 +111,9 @@ PUBLISHED, DELIVERED, FAILED = (
 
 
 def install() -> None:
-    """Add actions to moto's alarms, and confirmation to its subscriptions."""
+    """Add actions to moto's alarms, rules that mute them, and confirmation to its subscriptions."""
+    for operation in (put_alarm_mute_rule, get_alarm_mute_rule, list_alarm_mute_rules, delete_alarm_mute_rule):
+        replace(CloudWatchResponse, operation.__name__, operation)
     wrap(CloudWatchBackend, "set_alarm_state", _set_alarm_state)
     replace(CloudWatchResponse, "describe_alarm_history", _describe_alarm_history)
     replace(SNSResponse, "list_subscriptions_by_topic", _list_subscriptions_by_topic)
@@ -155,10 +144,16 @@ def _holds(backend: Untyped, rule: str) -> bool:
 
 def _act(backend: Untyped, alarm: Untyped) -> None:
     """Execute the actions of an alarm for its new state, unless they are disabled or muted, and keep its history."""
-    if not alarm.actions_enabled or alarm.name in muted_alarms(backend):
+    rules = map(_described, backend.__dict__.get("mute_rules", {}).values())
+    active = [rule["MuteTargets"].get("AlarmNames", ()) for rule in rules if rule["Status"] == "ACTIVE"]
+    if not alarm.actions_enabled or any(alarm.name in names for names in active):
         return
+    account, region = backend.account_id, backend.region_name
+    # The control of the cluster whose alarm it is.
+    clusters = emr_backends[account][region].clusters.values()
+    tags = [control(cluster, ALARM_ACTIONS) for cluster in clusters if alarm.name.startswith(f"{cluster.name}-")]
+    behaviour = next(filter(None, tags), None)
     for topic in alarm.alarm_actions if alarm.state_value == "ALARM" else alarm.ok_actions:
-        behaviour = _behaviour(backend, alarm.name)
         refusal = REFUSAL if behaviour == "refuse" or not _key_admits(backend, topic) else None
         result = "Successfully executed" if refusal is None else "Failed to execute"
         error = "" if refusal is None else f'. Received error: "{refusal}"'
@@ -174,17 +169,15 @@ def _act(backend: Untyped, alarm: Untyped) -> None:
             }
         )
         if refusal is None and behaviour != "silent":
-            backend.put_metric_data("AWS/SNS", list(_metrics(backend, topic, behaviour)))
-
-
-def _metrics(backend: Untyped, topic: str, behaviour: str | None) -> Iterator[Json]:
-    """Yield SNS's metrics of one message: what it delivered to the subscriptions that are confirmed."""
-    reaches = sum(not _is_pending(subscription) for subscription in _subscriptions(backend, topic))
-    delivered = 0 if behaviour == "lose" else reaches
-    for name, value in ((PUBLISHED, 1), (DELIVERED, delivered), (FAILED, reaches - delivered)):
-        if value:
+            # SNS's metrics of one message: what it delivered to the subscriptions that are confirmed.
+            reaches = sum(not _is_pending(subscription) for subscription in _subscriptions(backend, topic))
+            delivered = 0 if behaviour == "lose" else reaches
             dimensions = [{"Name": "TopicName", "Value": topic.rpartition(":")[2]}]
-            yield {"MetricName": name, "Value": value, "Dimensions": dimensions}
+            figures = ((PUBLISHED, 1), (DELIVERED, delivered), (FAILED, reaches - delivered))
+            metrics = [
+                {"MetricName": name, "Value": count, "Dimensions": dimensions} for name, count in figures if count
+            ]
+            backend.put_metric_data("AWS/SNS", metrics)
 
 
 def _key_admits(backend: Untyped, topic: str) -> bool:
@@ -198,13 +191,6 @@ def _key_admits(backend: Untyped, topic: str) -> bool:
         statement["Effect"] == "Allow" and statement.get("Principal") == {"Service": PUBLISHER}
         for statement in policy["Statement"]
     )
-
-
-def _behaviour(backend: Untyped, alarm: str) -> str | None:
-    """Return the control of the cluster whose alarm it is."""
-    clusters = emr_backends[backend.account_id][backend.region_name].clusters.values()
-    tags = [control(cluster, ALARM_ACTIONS) for cluster in clusters if alarm.startswith(f"{cluster.name}-")]
-    return next(filter(None, tags), None)
 
 
 def _history(backend: Untyped) -> list[Json]:

@@ -50,36 +50,26 @@ MOST_MIB_S: Final = 2_000
 NAMES: Final = {"Iops": "iops", "Throughput": "throughput"}
 
 
-def install_volumes() -> None:
-    """Give nodes their volumes, and volumes their modifications."""
-    Instance.ebs_volumes = property(_ebs_volumes)
-    wrap(EBSBackend, "modify_volume", _modify_volume)
-    wrap(EBSBackend, "describe_volumes_modifications", _describe_volumes_modifications)
-
-
 def _ebs_volumes(node: Untyped) -> list[Json]:
     """Return the volumes of a node as EMR lists them, its root volume too; create its data volumes if it has none."""
     ec2 = node.ec2_instance.ec2_backend
     if not hasattr(node, "data_volumes"):
-        node.data_volumes = [_created(ec2, node, device) for device in node.instance_group.ebs_block_devices]
+        node.data_volumes = []
+        for device in node.instance_group.ebs_block_devices:
+            wanted, instance = device["VolumeSpecification"], ec2.get_instance(node.ec2_instance_id)
+            volume = ec2.create_volume(
+                size=int(wanted["SizeInGB"]),
+                zone_name=instance.placement,
+                volume_type=wanted["VolumeType"],
+                iops=wanted["Iops"] and int(wanted["Iops"]),
+                throughput=wanted["Throughput"] and int(wanted["Throughput"]),
+            )
+            ec2.attach_volume(volume.id, instance.id, device["Device"], delete_on_termination=True)
+            node.data_volumes.append(str(volume.id))
     return [
         {"Device": device, "VolumeId": mapped.volume_id}
         for device, mapped in node.ec2_instance.block_device_mapping.items()
     ]
-
-
-def _created(ec2: Untyped, node: Untyped, device: Json) -> str:
-    """Return the id of a new volume on a node."""
-    wanted, instance = device["VolumeSpecification"], ec2.get_instance(node.ec2_instance_id)
-    volume = ec2.create_volume(
-        size=int(wanted["SizeInGB"]),
-        zone_name=instance.placement,
-        volume_type=wanted["VolumeType"],
-        iops=wanted["Iops"] and int(wanted["Iops"]),
-        throughput=wanted["Throughput"] and int(wanted["Throughput"]),
-    )
-    ec2.attach_volume(volume.id, instance.id, device["Device"], delete_on_termination=True)
-    return str(volume.id)
 
 
 def modify(ec2: Untyped, volume_id: str, wanted: dict[str, int], at: datetime) -> Untyped:
@@ -188,19 +178,15 @@ def allows(account: str, role_arn: str, action: str, tags: Mapping[str, str]) ->
     iam = next(iter(iam_backends[account].values()))
     [holder] = [role for role in iam.roles.values() if role.name == role_arn.rpartition("/")[2]]
     texts = [*holder.policies.values(), *(policy.document for policy in holder.managed_policies.values())]
-    for statement in (statement for text in texts for statement in _statements(text)):
-        wanted = statement.get("Condition", {}).get("StringEquals", {})
-        matches = all(tags.get(key.partition("ResourceTag/")[2]) == value for key, value in wanted.items())
-        actions = statement["Action"]
-        if action in ([actions] if isinstance(actions, str) else actions) and matches:
-            return True
+    documents = [json.loads(text) if isinstance(text, str) else text for text in texts]
+    for statements in (document["Statement"] for document in documents):
+        for statement in statements if isinstance(statements, list) else [statements]:
+            wanted = statement.get("Condition", {}).get("StringEquals", {})
+            matches = all(tags.get(key.partition("ResourceTag/")[2]) == value for key, value in wanted.items())
+            actions = statement["Action"]
+            if action in ([actions] if isinstance(actions, str) else actions) and matches:
+                return True
     return False
-
-
-def _statements(text: Untyped) -> list[Json]:
-    document: Json = json.loads(text) if isinstance(text, str) else text
-    statements = document["Statement"]
-    return statements if isinstance(statements, list) else [statements]
 
 
 AT: Final = re.compile(r"at\((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\)")
@@ -211,7 +197,13 @@ VOLUME_CALLS: Final = ("describe_volumes", "modify_volume", "describe_volumes_mo
 
 
 def install() -> None:
-    """Run what is due before each call that could see it, and check a schedule when it is written."""
+    """Give nodes their volumes, volumes their modifications, and run what is due before each call that could see it.
+
+    A schedule is checked when it is written.
+    """
+    Instance.ebs_volumes = property(_ebs_volumes)
+    wrap(EBSBackend, "modify_volume", _modify_volume)
+    wrap(EBSBackend, "describe_volumes_modifications", _describe_volumes_modifications)
     for name in ("create_schedule", "update_schedule"):
         wrap(EventBridgeSchedulerBackend, name, _checked)
     callers = (
@@ -254,36 +246,25 @@ def _existing_group(original: Callable[..., None], backend: Untyped, name: str |
 
 def run_due(account: str, region: str) -> None:
     """Run the schedules that are due by now, the earliest first."""
-    groups = scheduler_backends[account][region].schedule_groups.values()
-    planned = [(_time(one), one, group) for group in groups for one in group.schedules.values()]
-    for at, one, group in sorted(planned, key=lambda entry: entry[0]):
-        if at <= controls.now() and one.state == "ENABLED":
-            if one.action_after_completion == "DELETE":
-                group.delete_schedule(one.name)
-            one.state = "DISABLED"
-            if one.target["Arn"] == MODIFY_VOLUME:
-                _run(one, ec2_backends[account][region], at)
-            else:
-                invoke(account, region, one.target["Arn"], json.loads(one.target["Input"]))
-
-
-def _time(schedule: Untyped) -> datetime:
-    match = AT.fullmatch(schedule.schedule_expression)
-    return datetime.fromisoformat(match[1]).replace(tzinfo=UTC) if match else datetime.max.replace(tzinfo=UTC)
-
-
-def _run(schedule: Untyped, ec2: Untyped, at: datetime) -> None:
-    request: Json = json.loads(schedule.target["Input"])
-    wanted = {"iops": request.get("Iops"), "throughput": request.get("Throughput")}
-    try:
-        volume = ec2.get_volume(request["VolumeId"])
-        if _may_modify(schedule, volume):
-            modify(ec2, volume.id, {name: value for name, value in wanted.items() if value}, at)
-    except EC2ClientError:
-        return
-
-
-def _may_modify(schedule: Untyped, volume: Untyped) -> bool:
-    """Return whether a policy of the schedule's role allows the call: the tags of the volume must match."""
-    tags = {tag["key"]: tag["value"] for tag in volume.get_tags()}
-    return allows(volume.ec2_backend.account_id, schedule.target["RoleArn"], "ec2:ModifyVolume", tags)
+    ec2, planned = ec2_backends[account][region], []
+    for group in scheduler_backends[account][region].schedule_groups.values():
+        for schedule in group.schedules.values():
+            match = AT.fullmatch(schedule.schedule_expression)
+            if match and schedule.state == "ENABLED":
+                planned.append((datetime.fromisoformat(match[1]).replace(tzinfo=UTC), schedule, group))
+    for at, schedule, group in sorted(planned, key=lambda entry: entry[0]):
+        if at > controls.now() or schedule.state != "ENABLED":
+            continue
+        if schedule.action_after_completion == "DELETE":
+            group.delete_schedule(schedule.name)
+        schedule.state = "DISABLED"
+        request: Json = json.loads(schedule.target["Input"])
+        if schedule.target["Arn"] != MODIFY_VOLUME:
+            invoke(account, region, schedule.target["Arn"], request)
+            continue
+        wanted = {"iops": request.get("Iops"), "throughput": request.get("Throughput")}
+        with suppress(EC2ClientError):
+            volume = ec2.get_volume(request["VolumeId"])
+            tags = {tag["key"]: tag["value"] for tag in volume.get_tags()}
+            if allows(account, schedule.target["RoleArn"], "ec2:ModifyVolume", tags):
+                modify(ec2, volume.id, {name: value for name, value in wanted.items() if value}, at)

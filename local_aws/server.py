@@ -9,17 +9,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 from urllib.parse import urlparse
 
 from msgspec import Struct
 
-from warmbase.ground.errors import InvalidInput, OperationFailed, Problem
+from warmbase.ground.errors import InvalidInput, OperationFailed
 
 ACCOUNT: Final = "123456789012"  # moto's own account, the only one whose resources can refer to each other
 HOST: Final = "127.0.0.1"
@@ -78,22 +78,15 @@ def local_environment(endpoint: str, region: str, inherited: Mapping[str, str]) 
 def refuse_remote(endpoint: str) -> None:
     """Raise InvalidInput for an endpoint that is not on this machine: the demo must never reach a real account."""
     host = urlparse(endpoint).hostname
-    if host == "localhost" or _is_loopback(host or ""):
-        return
-    problem = Problem(
+    with suppress(ValueError):  # a name other than localhost
+        if host == "localhost" or ip_address(host or "").is_loopback:
+            return
+    raise InvalidInput.of(
         where=endpoint or "(no endpoint)",
         what="is not on this machine",
         why=f"its host, {host or '(none)'}, is not a loopback address, so a real account could be reached",
         fix="start the local AWS with `python -m local_aws` and use the endpoint it prints",
     )
-    raise InvalidInput([problem])
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @contextmanager
@@ -110,12 +103,29 @@ def local_aws(
     it stays up once the block has ended well, until somebody ends its process. Raises OperationFailed when it does not
     answer in time.
     """
-    process = _process(readings)
+    # In its own session, so that Ctrl-C reaches only this process, which ends the server last.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "local_aws", "--port", "0", "--until-stdin-closes", "--readings", readings],
+        cwd=PROJECT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    assert process.stdout is not None  # noqa: S101 - it was made with a pipe
     stays = False
     try:
         deadline = time.monotonic() + start_seconds
-        endpoint = _printed_endpoint(process, deadline)
-        _wait_until_healthy(endpoint, deadline)
+        ready, _, _ = select.select([process.stdout], [], [], start_seconds)
+        line = process.stdout.readline() if ready else ""
+        if not line.startswith("http://"):
+            raise _not_started(f"it printed {line!r} instead of its endpoint, exit status {process.poll()}")
+        endpoint = line.strip()
+        while not is_healthy(endpoint):
+            if time.monotonic() > deadline:
+                raise _not_started(f"{endpoint} did not answer in time")
+            time.sleep(0.05)
         yield LocalAws(endpoint=endpoint, region=region, process_id=process.pid)
         if keep:
             _let_stay(process)
@@ -135,26 +145,12 @@ def running_aws(endpoint: str, region: str) -> Iterator[LocalAws]:
 def refuse_dead(endpoint: str) -> None:
     """Raise InvalidInput for an endpoint that is not on this machine, or where no local AWS answers."""
     if not is_healthy(endpoint):
-        problem = Problem(
+        raise InvalidInput.of(
             where=endpoint,
             what="no local AWS",
             why="no local AWS answers there",
             fix="leave out the endpoint to start a new local AWS",
         )
-        raise InvalidInput([problem])
-
-
-def _process(readings: str) -> subprocess.Popen[str]:
-    """Start the server in its own session, so that Ctrl-C reaches only this process, which ends the server last."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "local_aws", "--port", "0", "--until-stdin-closes", "--readings", readings],
-        cwd=PROJECT,
-        env={name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-        text=True,
-    )
 
 
 def _let_stay(process: subprocess.Popen[str]) -> None:
@@ -185,29 +181,6 @@ def stop(process: subprocess.Popen[str]) -> None:
         process.wait(STOP_SECONDS)
     if process.stdout:
         process.stdout.close()
-
-
-def _printed_endpoint(process: subprocess.Popen[str], deadline: float) -> str:
-    line = _line_before(process.stdout, deadline)
-    if not line.startswith("http://"):
-        raise _not_started(f"it printed {line!r} instead of its endpoint, exit status {process.poll()}")
-    endpoint = line.strip()
-    refuse_remote(endpoint)
-    return endpoint
-
-
-def _line_before(stream: IO[str] | None, deadline: float) -> str:
-    if stream is None:
-        return ""
-    ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
-    return stream.readline() if ready else ""
-
-
-def _wait_until_healthy(endpoint: str, deadline: float) -> None:
-    while not is_healthy(endpoint):
-        if time.monotonic() > deadline:
-            raise _not_started(f"{endpoint} did not answer in time")
-        time.sleep(0.05)
 
 
 def is_healthy(endpoint: str) -> bool:

@@ -58,13 +58,21 @@ class Deployment(Struct, frozen=True, kw_only=True):
     def request(self, logical_id: str, current: StackResource | None = None) -> ResourceRequest:
         """Return the template's request for a resource, references resolved; raises ResourceFailed for a bad one."""
         definition = self.template["Resources"][logical_id]
-        bare = self._bare_request(logical_id, current)
+        name = current.request.generated_name if current else ""
+        bare = ResourceRequest(
+            logical_id=logical_id,
+            resource_type=definition["Type"],
+            properties={},
+            generated_name=name or self.fresh_name(definition["Type"], logical_id),
+            stack_id=self.stack.stack_id,
+            account_id=self.stack.account_id,
+            region=self.stack.region_name,
+        )
         try:
             properties = resolved_properties(definition, self.names, self.stack.region_name)
         except Exception as error:  # noqa: BLE001 - whatever a reference says, the stack's events report it
-            verb = "UPDATE" if current else "CREATE"
             failed = StackResource(request=bare, definition=definition, resource=current and current.resource)
-            self._fail(failed, verb, error)
+            self._fail(failed, "UPDATE" if current else "CREATE", error)
         return replace(bare, properties=properties)
 
     def create(self, request: ResourceRequest, *, replacing: bool = False) -> StackResource:
@@ -118,19 +126,6 @@ class Deployment(Struct, frozen=True, kw_only=True):
         tags["aws:cloudformation:stack-id"] = self.stack.stack_id
         tags["aws:cloudformation:logical-id"] = resource.logical_id
         ec2_backends[self.stack.account_id][self.stack.region_name].create_tags([resource.physical_id], tags)
-
-    def _bare_request(self, logical_id: str, current: StackResource | None) -> ResourceRequest:
-        resource_type = self.template["Resources"][logical_id]["Type"]
-        name = current.request.generated_name if current else ""
-        return ResourceRequest(
-            logical_id=logical_id,
-            resource_type=resource_type,
-            properties={},
-            generated_name=name or self.fresh_name(resource_type, logical_id),
-            stack_id=self.stack.stack_id,
-            account_id=self.stack.account_id,
-            region=self.stack.region_name,
-        )
 
     def _attempt(self, resource: StackResource, verb: str, act: Callable[[], None]) -> None:
         try:
@@ -251,30 +246,17 @@ def create_resources(stack: Untyped, contents: StackContents, on_failure: OnFail
     except DeploymentFailed as failure:
         if isinstance(failure, ResourceFailed) and failure.remainder:
             resources[failure.remainder.logical_id] = failure.remainder
-        _undo(stack, str(failure), on_failure)
+        reason = str(failure)
+        if on_failure is OnFailure.DO_NOTHING:
+            stack_reaches(stack, "CREATE_FAILED", reason)
+            return
+        status = "DELETE" if on_failure is OnFailure.DELETE else "ROLLBACK"
+        stack_reaches(stack, f"{status}_IN_PROGRESS", f"{reason}{status.capitalize()} requested by user.")
+        _delete_all(stack, status, [one for one in resources.values() if one.is_retained_on_rollback])
         return
     publish_exports(stack, contents)
     remember(stack)
     stack_reaches(stack, "CREATE_COMPLETE")
-
-
-def _undo(stack: Untyped, reason: str, on_failure: OnFailure) -> None:
-    if on_failure is OnFailure.DO_NOTHING:
-        stack_reaches(stack, "CREATE_FAILED", reason)
-        return
-    status = "DELETE" if on_failure is OnFailure.DELETE else "ROLLBACK"
-    stack_reaches(stack, f"{status}_IN_PROGRESS", f"{reason}{status.capitalize()} requested by user.")
-    resources = state(stack).resources
-    retained = [one for one in resources.values() if one.is_retained_on_rollback]
-    for resource in retained:
-        resource_reaches(stack, resource, "DELETE_SKIPPED")
-    remaining = delete_resources(stack, [one for one in resources.values() if one not in retained])
-    state(stack).resources = {one.logical_id: one for one in remaining[::-1]}
-    if remaining:
-        failed = f"The following resource(s) failed to delete: [{logical_ids(remaining)}]. "
-        stack_reaches(stack, f"{status}_FAILED", failed)
-    else:
-        stack_reaches(stack, f"{status}_COMPLETE")
 
 
 # Source: AWS re:Post, "cloudformation-stack-cleanup-stuck": three tries, then the resource is skipped.
@@ -294,24 +276,23 @@ def delete_resources(stack: Untyped, doomed: Iterable[StackResource]) -> list[St
 def delete_stack_resources(stack: Untyped, retained: Collection[str] = ()) -> bool:
     """Delete the stack's resources, except retained ones; return whether every deletion succeeded."""
     stack_reaches(stack, "DELETE_IN_PROGRESS", "User Initiated")
-    resources = state(stack).resources
-    skipped = [one for one in resources.values() if one.is_retained_on_deletion or one.logical_id in retained]
-    for resource in skipped:
+    resources = state(stack).resources.values()
+    skipped = [one for one in resources if one.is_retained_on_deletion or one.logical_id in retained]
+    return _delete_all(stack, "DELETE", skipped)
+
+
+def _delete_all(stack: Untyped, status: str, retained: Collection[StackResource]) -> bool:
+    """Delete the resources that are not retained; the status ends in _COMPLETE, or in _FAILED where some remain."""
+    for resource in retained:
         resource_reaches(stack, resource, "DELETE_SKIPPED")
-    remaining = delete_resources(stack, [one for one in resources.values() if one not in skipped])
+    remaining = delete_resources(stack, [one for one in state(stack).resources.values() if one not in retained])
     state(stack).resources = {one.logical_id: one for one in remaining[::-1]}
     if remaining:
-        stack_reaches(
-            stack, "DELETE_FAILED", f"The following resource(s) failed to delete: [{logical_ids(remaining)}]. "
-        )
-        return False
-    stack_reaches(stack, "DELETE_COMPLETE")
-    return True
-
-
-def logical_ids(resources: Iterable[StackResource]) -> str:
-    """Return the logical ids, as CloudFormation lists them in a reason."""
-    return ", ".join(resource.logical_id for resource in resources)
+        names = ", ".join(resource.logical_id for resource in remaining)
+        stack_reaches(stack, f"{status}_FAILED", f"The following resource(s) failed to delete: [{names}]. ")
+    else:
+        stack_reaches(stack, f"{status}_COMPLETE")
+    return not remaining
 
 
 def _is_deleted(stack: Untyped, resource: StackResource) -> bool:

@@ -101,24 +101,20 @@ def remove_stack(backend: Untyped, name_or_id: str, retained: Collection[str] = 
     stacks = [stack for stack in backend.stacks.values() if name_or_id in {stack.name, stack.stack_id}]
     for stack in stacks:
         with LOCK:
-            _check_deletable(stack)
+            if stack.enable_termination_protection:
+                raise ValidationError(
+                    message=f"Stack [{stack.name}] cannot be deleted while TerminationProtection is enabled",
+                )
+            for name, value in stack.cross_stack_resources.items():
+                users = importing_stacks(stack, name) if value.exporting_stack_id == stack.stack_id else []
+                if users:
+                    raise ValidationError(
+                        message=f"Export {name} cannot be deleted as it is in use by {', '.join(users)}",
+                    )
             if delete_stack_resources(stack, retained):
                 withdraw_exports(stack)
                 backend.deleted_stacks[stack.stack_id] = backend.stacks.pop(stack.stack_id)
                 forget_change_sets(backend, stack)
-
-
-def _check_deletable(stack: Untyped) -> None:
-    if stack.enable_termination_protection:
-        raise ValidationError(
-            message=f"Stack [{stack.name}] cannot be deleted while TerminationProtection is enabled",
-        )
-    for name, value in stack.cross_stack_resources.items():
-        users = importing_stacks(stack, name) if value.exporting_stack_id == stack.stack_id else []
-        if users:
-            raise ValidationError(
-                message=f"Export {name} cannot be deleted as it is in use by {', '.join(users)}",
-            )
 
 
 def forget_change_sets(backend: Untyped, stack: Untyped, *, but: str | None = None) -> None:
@@ -130,14 +126,19 @@ def forget_change_sets(backend: Untyped, stack: Untyped, *, but: str | None = No
 
 def install() -> None:
     """Replace moto's operations with ours."""
-    for operation in (create_stack, update_stack, delete_stack, set_stack_policy, update_termination_protection):
+    for operation in (
+        *(create_stack, update_stack, delete_stack, set_stack_policy, update_termination_protection),
+        *(describe_stack_resource, describe_stack_resources, list_stack_resources),
+        *(create_change_set, describe_change_set, execute_change_set, delete_change_set, list_change_sets),
+    ):
         replace(CloudFormationResponse, operation.__name__, operation)
     # moto does not have it.
     CloudFormationResponse.continue_update_rollback = continue_update_rollback
-    for listing in (describe_stack_resource, describe_stack_resources, list_stack_resources):
-        replace(CloudFormationResponse, listing.__name__, listing)
     replace(CloudFormationBackend, "create_stack", launch_stack)
     replace(CloudFormationBackend, "delete_stack", remove_stack)
+    # Ours reads the text itself. For the comparison that we replace, moto parses it as YAML, which takes 0.1 s.
+    replace(ChangeSet, "_parse_template", lambda _: None)
+    replace(ChangeSet, "diff", lambda _: [])
 
 
 def create_stack(response: Untyped) -> Untyped:
@@ -160,7 +161,7 @@ def create_stack(response: Untyped) -> Untyped:
 
 def update_stack(response: Untyped) -> Untyped:
     """Answer UpdateStack; raises ValidationError when there is nothing to update."""
-    stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
+    stack = _stack(response)
     check_updatable(stack)
     text = template_text(response, stack)
     parameters = raw_parameters(request_parameter(response, "Parameters", []), stack.parameters, stack.template_dict)
@@ -184,7 +185,7 @@ def delete_stack(response: Untyped) -> Untyped:
 
 def continue_update_rollback(response: Untyped) -> Untyped:
     """Answer ContinueUpdateRollback; it skips no resource."""
-    stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
+    stack = _stack(response)
     if stack.status != "UPDATE_ROLLBACK_FAILED":
         raise ValidationError(message=f"Stack:{stack.stack_id} is in {stack.status} state and can not be rolled back.")
     with LOCK:
@@ -194,14 +195,14 @@ def continue_update_rollback(response: Untyped) -> Untyped:
 
 def set_stack_policy(response: Untyped) -> Untyped:
     """Answer SetStackPolicy."""
-    stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
+    stack = _stack(response)
     stack.policy = policy(response, "StackPolicy") or ""
     return EmptyResult()
 
 
 def update_termination_protection(response: Untyped) -> Untyped:
     """Answer UpdateTerminationProtection."""
-    stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
+    stack = _stack(response)
     stack.enable_termination_protection = request_flag(response, "EnableTerminationProtection")
     return ActionResult({"StackId": stack.stack_id})
 
@@ -297,18 +298,9 @@ class InvalidChangeSetStatus(ServiceException):  # type: ignore[misc]
     code = "InvalidChangeSetStatus"
 
 
-def install_change_sets() -> None:
-    """Replace moto's operations with ours."""
-    # Ours reads the text itself. For the comparison that we replace, moto parses it as YAML, which takes 0.1 s.
-    replace(ChangeSet, "_parse_template", lambda _: None)
-    replace(ChangeSet, "diff", lambda _: [])
-    for operation in (create_change_set, describe_change_set, execute_change_set, delete_change_set, list_change_sets):
-        replace(CloudFormationResponse, operation.__name__, operation)
-
-
 def create_change_set(response: Untyped) -> Untyped:
     """Answer CreateChangeSet, with status FAILED when there is nothing to change."""
-    name = request_parameter(response, "ChangeSetName")
+    backend, name = response.cloudformation_backend, request_parameter(response, "ChangeSetName")
     validate_create_change_set(name)
     kind = request_parameter(response, "ChangeSetType", "UPDATE")
     stack = _stack_to_change(response, kind)
@@ -318,15 +310,29 @@ def create_change_set(response: Untyped) -> Untyped:
         contents = stack_contents(stack, text, parameters)
         unchanged = kind == "UPDATE" and not has_changes(stack, stack_contents(stack, text, parameters))
     except ValidationError:
-        _forget_if_new(response, stack)
+        used = any(one.stack_id == stack.stack_id for one in backend.change_sets.values())
+        if stack.status == "REVIEW_IN_PROGRESS" and not used:
+            backend.stacks.pop(stack.stack_id, None)
         raise
     unchanged = unchanged and tags(response) in ({}, stack.tags)
-    change_set = _change_set(response, stack, text, parameters)
+    change_set = ChangeSet(
+        change_set_type=kind,
+        change_set_id=generate_changeset_id(name, backend.region_name, backend.account_id),
+        change_set_name=name,
+        stack=stack,
+        template=text,
+        parameters=parameters,
+        description=request_parameter(response, "Description"),
+        notification_arns=request_parameter(response, "NotificationARNs", []),
+        tags=tags(response),
+        role_arn=request_parameter(response, "RoleARN"),
+    )
+    change_set.on_failure = on_failure(response)
     change_set.changes = planned_changes(stack, contents)
     change_set.status = "FAILED" if unchanged else "CREATE_COMPLETE"
     change_set.execution_status = "UNAVAILABLE" if unchanged else "AVAILABLE"
     change_set.status_reason = NO_CHANGES if unchanged else None
-    response.cloudformation_backend.change_sets[change_set.change_set_id] = change_set
+    backend.change_sets[change_set.change_set_id] = change_set
     return ActionResult({"Id": change_set.change_set_id, "StackId": stack.stack_id})
 
 
@@ -343,10 +349,20 @@ def execute_change_set(response: Untyped) -> Untyped:
             f"ChangeSet [{change_set.change_set_id}] cannot be executed in its current execution status of"
             f" [{change_set.execution_status}]",
         )
+    stack = change_set.stack
     with LOCK:
-        _execute(response, change_set)
+        creating = stack.status == "REVIEW_IN_PROGRESS"
+        if not creating:
+            check_updatable(stack)
+        stack.tags = change_set.tags or stack.tags
+        contents = stack_contents(stack, change_set.template, change_set.parameters)
+        if creating:
+            disabled = request_flag(response, "DisableRollback")
+            create_resources(stack, contents, OnFailure.DO_NOTHING if disabled else change_set.on_failure)
+        else:
+            change_stack(stack, contents)
     change_set.execution_status = "EXECUTE_COMPLETE"
-    forget_change_sets(response.cloudformation_backend, change_set.stack, but=change_set.change_set_id)
+    forget_change_sets(response.cloudformation_backend, stack, but=change_set.change_set_id)
     return EmptyResult()
 
 
@@ -362,23 +378,9 @@ def delete_change_set(response: Untyped) -> Untyped:
 
 def list_change_sets(response: Untyped) -> Untyped:
     """Answer ListChangeSets for one stack."""
-    stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
+    stack = _stack(response)
     every = response.cloudformation_backend.change_sets.values()
     return ActionResult({"Summaries": [one for one in every if one.stack_id == stack.stack_id]})
-
-
-def _execute(response: Untyped, change_set: Untyped) -> None:
-    stack = change_set.stack
-    creating = stack.status == "REVIEW_IN_PROGRESS"
-    if not creating:
-        check_updatable(stack)
-    stack.tags = change_set.tags or stack.tags
-    contents = stack_contents(stack, change_set.template, change_set.parameters)
-    if creating:
-        disabled = request_flag(response, "DisableRollback")
-        create_resources(stack, contents, OnFailure.DO_NOTHING if disabled else change_set.on_failure)
-    else:
-        change_stack(stack, contents)
 
 
 def _stack_to_change(response: Untyped, kind: str) -> Untyped:
@@ -398,33 +400,6 @@ def _stack_to_change(response: Untyped, kind: str) -> Untyped:
     elif stack.status != "REVIEW_IN_PROGRESS":
         raise ValidationError(message=f"Stack [{name}] already exists and cannot be created again with the changeSet.")
     return stack
-
-
-def _forget_if_new(response: Untyped, stack: Untyped) -> None:
-    backend = response.cloudformation_backend
-    if stack.status == "REVIEW_IN_PROGRESS" and not any(
-        one.stack_id == stack.stack_id for one in backend.change_sets.values()
-    ):
-        backend.stacks.pop(stack.stack_id, None)
-
-
-def _change_set(response: Untyped, stack: Untyped, text: str, parameters: dict[str, str]) -> Untyped:
-    name = request_parameter(response, "ChangeSetName")
-    backend = response.cloudformation_backend
-    change_set = ChangeSet(
-        change_set_type=request_parameter(response, "ChangeSetType", "UPDATE"),
-        change_set_id=generate_changeset_id(name, backend.region_name, backend.account_id),
-        change_set_name=name,
-        stack=stack,
-        template=text,
-        parameters=parameters,
-        description=request_parameter(response, "Description"),
-        notification_arns=request_parameter(response, "NotificationARNs", []),
-        tags=tags(response),
-        role_arn=request_parameter(response, "RoleARN"),
-    )
-    change_set.on_failure = on_failure(response)
-    return change_set
 
 
 def _find_change_set(response: Untyped) -> Untyped:

@@ -11,6 +11,7 @@ import json
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -22,7 +23,6 @@ from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
 from msgspec import Struct, field
 
-from local_aws import moto_internals
 from local_aws.cloudformation.template import (
     check_parameters,
     check_resource_types,
@@ -30,7 +30,7 @@ from local_aws.cloudformation.template import (
     parsed_template,
     resource_map,
 )
-from local_aws.moto_internals import Json, Untyped, replace, request_parameter, stack_event
+from local_aws.moto_internals import Json, Untyped, call, replace, request_parameter, stack_event
 from local_aws.resources import ResourceRequest
 
 
@@ -129,17 +129,12 @@ def state(stack: Untyped) -> StackState:
     return stack_state
 
 
-def set_status(stack: Untyped, status: str, reason: str | None = None) -> None:
-    """Set the stack's status, as describe_stacks reports it."""
+def stack_reaches(stack: Untyped, status: str, reason: str | None = None) -> None:
+    """Set the stack's status, as describe_stacks reports it, and add an event."""
     stack.status = status
     stack.stack_status_reason = reason
     if not status.startswith(("CREATE", "REVIEW")):
         stack.last_updated_time = utcnow()
-
-
-def stack_reaches(stack: Untyped, status: str, reason: str | None = None) -> None:
-    """Set the stack's status and add an event."""
-    set_status(stack, status, reason)
     stack_event(stack, status, reason)
     _put_in_order(stack)
 
@@ -191,7 +186,8 @@ def detect_stack_drift(response: Untyped) -> Untyped:
     """Answer DetectStackDrift; the detection has ended by then."""
     stack = response.cloudformation_backend.get_stack(request_parameter(response, "StackName"))
     state(stack).detection = str(uuid.uuid4())
-    state(stack).drifts = _drifts(stack)
+    described = state(stack).described
+    state(stack).drifts = [_drift(stack, one, described.get(name)) for name, one in state(stack).resources.items()]
     return ActionResult({"StackDriftDetectionId": state(stack).detection})
 
 
@@ -219,11 +215,6 @@ def describe_stack_resource_drifts(response: Untyped) -> Untyped:
     wanted = request_parameter(response, "StackResourceDriftStatusFilters", [])
     drifts = [one for one in state(stack).drifts if not wanted or one["StackResourceDriftStatus"] in wanted]
     return ActionResult({"StackResourceDrifts": drifts})
-
-
-def _drifts(stack: Untyped) -> list[Json]:
-    stack_state = state(stack)
-    return [_drift(stack, one, stack_state.described.get(name)) for name, one in stack_state.resources.items()]
 
 
 def _drift(stack: Untyped, resource: StackResource, expected: Json | None) -> Json:
@@ -273,7 +264,7 @@ def _described(stack: Untyped, resource: StackResource) -> Json | None:
 
 
 def _security_group(region: str, group: str) -> Json:
-    [description] = moto_internals.call("ec2", region, "describe_security_groups", GroupIds=[group])["SecurityGroups"]
+    [description] = call("ec2", region, "describe_security_groups", GroupIds=[group])["SecurityGroups"]
     return {
         "SecurityGroupIngress": _in_order(description["IpPermissions"]),
         "SecurityGroupEgress": _in_order(description["IpPermissionsEgress"]),
@@ -288,47 +279,39 @@ def _in_order(value: Untyped) -> Untyped:
 
 
 def _role(region: str, name: str) -> Json:
-    role = moto_internals.call("iam", region, "get_role", RoleName=name)["Role"]
-    attached = moto_internals.call("iam", region, "list_attached_role_policies", RoleName=name)["AttachedPolicies"]
-    names = moto_internals.call("iam", region, "list_role_policies", RoleName=name)["PolicyNames"]
-    inline = {
-        policy: moto_internals.call("iam", region, "get_role_policy", RoleName=name, PolicyName=policy)[
-            "PolicyDocument"
-        ]
-        for policy in sorted(names)
-    }
+    iam = partial(call, "iam", region, RoleName=name)
     return {
-        "AssumeRolePolicyDocument": role["AssumeRolePolicyDocument"],
-        "ManagedPolicyArns": sorted(policy["PolicyArn"] for policy in attached),
-        "Policies": inline,
+        "AssumeRolePolicyDocument": iam("get_role")["Role"]["AssumeRolePolicyDocument"],
+        "ManagedPolicyArns": sorted(one["PolicyArn"] for one in iam("list_attached_role_policies")["AttachedPolicies"]),
+        "Policies": {
+            policy: iam("get_role_policy", PolicyName=policy)["PolicyDocument"]
+            for policy in sorted(iam("list_role_policies")["PolicyNames"])
+        },
     }
 
 
 def _bucket(region: str, name: str) -> Json:
+    s3 = partial(call, "s3", region, Bucket=name)
+
+    def setting(operation: str, key: str) -> Untyped:
+        """Return a setting of the bucket; None where it has none, which S3 reports as an error."""
+        try:
+            return s3(operation)[key]
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "NoSuchBucket":
+                raise
+            return None
+
     return {
-        "VersioningConfiguration": moto_internals.call("s3", region, "get_bucket_versioning", Bucket=name).get(
-            "Status"
-        ),
-        "LifecycleConfiguration": _setting(region, "get_bucket_lifecycle_configuration", name, "Rules"),
-        "BucketEncryption": _setting(region, "get_bucket_encryption", name, "ServerSideEncryptionConfiguration"),
-        "PublicAccessBlockConfiguration": _setting(
-            region, "get_public_access_block", name, "PublicAccessBlockConfiguration"
-        ),
+        "VersioningConfiguration": s3("get_bucket_versioning").get("Status"),
+        "LifecycleConfiguration": setting("get_bucket_lifecycle_configuration", "Rules"),
+        "BucketEncryption": setting("get_bucket_encryption", "ServerSideEncryptionConfiguration"),
+        "PublicAccessBlockConfiguration": setting("get_public_access_block", "PublicAccessBlockConfiguration"),
     }
 
 
-def _setting(region: str, operation: str, bucket: str, key: str) -> Untyped:
-    """Return a setting of a bucket; None where it has none, which S3 reports as an error."""
-    try:
-        return moto_internals.call("s3", region, operation, Bucket=bucket)[key]
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "NoSuchBucket":
-            raise
-        return None
-
-
 def _alarm(region: str, name: str) -> Json | None:
-    alarms = moto_internals.call("cloudwatch", region, "describe_alarms", AlarmNames=[name])["MetricAlarms"]
+    alarms = call("cloudwatch", region, "describe_alarms", AlarmNames=[name])["MetricAlarms"]
     compared = ("Threshold", "EvaluationPeriods", "ComparisonOperator", "AlarmActions", "ActionsEnabled")
     return {key: alarms[0].get(key) for key in compared} if alarms else None
 

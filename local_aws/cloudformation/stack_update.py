@@ -73,26 +73,18 @@ def property_changes(resource_type: str, old: Json, new: Json) -> list[PropertyC
     """Return every change between two resolved property sets, by name; empty when they are equal."""
     changes: list[PropertyChange] = []
     for name in sorted(old.keys() | new.keys()):
-        if old.get(name) == new.get(name):
+        before, after = old.get(name), new.get(name)
+        if before == after:
             continue
         if resource_type == CLUSTER and name == "Instances":
-            changes.extend(_instances_changes(old.get(name) or {}, new.get(name) or {}))
-        else:
-            recreation = _recreation(resource_type, name, old.get(name), new.get(name))
-            changes.append(PropertyChange(name=name, path=f"/Properties/{name}", recreation=recreation))
+            changes.extend(_instances_changes(before or {}, after or {}))
+            continue
+        pointers = create_only_pointers(resource_type)
+        inner = [pointer.split("/")[1:] for pointer in pointers if pointer.startswith(f"{name}/")]
+        is_replaced = name in pointers or any(_at(before, keys) != _at(after, keys) for keys in inner)
+        recreation = Recreation.ALWAYS if is_replaced else Recreation.NEVER
+        changes.append(PropertyChange(name=name, path=f"/Properties/{name}", recreation=recreation))
     return changes
-
-
-def replaces(changes: list[PropertyChange]) -> bool:
-    """Return whether CloudFormation makes a new resource; what a change set calls conditional is done in place."""
-    return any(change.recreation is Recreation.ALWAYS for change in changes)
-
-
-def _recreation(resource_type: str, name: str, old: object, new: object) -> Recreation:
-    pointers = create_only_pointers(resource_type)
-    inner = [pointer.split("/")[1:] for pointer in pointers if pointer.startswith(f"{name}/")]
-    replaced = name in pointers or any(_at(old, keys) != _at(new, keys) for keys in inner)
-    return Recreation.ALWAYS if replaced else Recreation.NEVER
 
 
 def _at(value: object, keys: list[str]) -> object:
@@ -121,6 +113,11 @@ def _identity(group: object) -> object:
     if isinstance(group, dict):
         return {key: value for key, value in group.items() if key not in GROUP_IN_PLACE}
     return group
+
+
+def replaces(changes: list[PropertyChange]) -> bool:
+    """Return whether CloudFormation makes a new resource; what a change set calls conditional is done in place."""
+    return any(change.recreation is Recreation.ALWAYS for change in changes)
 
 
 STATEMENT_KEYS = frozenset(
@@ -163,31 +160,24 @@ def denial(body: str | None, question: PolicyQuestion) -> str | None:
     """Return why the policy forbids it, in CloudFormation's words; None when it does not."""
     if not body:
         return None
-    allowed = False
+    resource, verdict = f"LogicalResourceId/{question.logical_id}", "no statement allows"
     for number, statement in enumerate(_listed(parsed_policy(body)["Statement"]), start=1):
-        if not _matches(statement, question):
-            continue
-        if statement["Effect"] == "Deny":
-            return _denied(f"Statement [#{number}] does not allow", question)
-        allowed = True
-    return None if allowed else _denied("no statement allows", question)
-
-
-def _denied(verdict: str, question: PolicyQuestion) -> str:
-    resource = f"LogicalResourceId/{question.logical_id}"
-    return f"Action denied by stack policy: {verdict} [{question.action}] for resource [{resource}]"
-
-
-def _matches(statement: Json, question: PolicyQuestion) -> bool:
-    resource = f"LogicalResourceId/{question.logical_id}"
-    return (
-        _selects(statement, "Action", question.action)
-        and _selects(statement, "Resource", resource)
-        and all(
-            _condition_holds(operator, keys, question.resource_type)
-            for operator, keys in (statement.get("Condition") or {}).items()
+        matches = (
+            _selects(statement, "Action", question.action)
+            and _selects(statement, "Resource", resource)
+            and all(
+                _condition_holds(operator, keys, question.resource_type)
+                for operator, keys in (statement.get("Condition") or {}).items()
+            )
         )
-    )
+        if matches and statement["Effect"] == "Deny":
+            verdict = f"Statement [#{number}] does not allow"
+            break
+        if matches:
+            verdict = ""
+    if not verdict:
+        return None
+    return f"Action denied by stack policy: {verdict} [{question.action}] for resource [{resource}]"
 
 
 def _selects(statement: Json, element: str, value: str) -> bool:
@@ -216,7 +206,8 @@ def update_resources(stack: Untyped, contents: StackContents, policy: str | None
     """Make the stack follow the contents, as the policy allows; it ends UPDATE_COMPLETE or UPDATE_ROLLBACK_COMPLETE."""
     check_types_stay(stack, contents)
     stack_reaches(stack, "UPDATE_IN_PROGRESS", "User Initiated")
-    update = _Update(stack, contents, policy)
+    deployment = Deployment(stack=stack, template=contents.template, names=contents.names)
+    update = _Update(stack, contents, policy, deployment)
     try:
         update.walk()
         check_exports(stack, contents)
@@ -250,6 +241,7 @@ class _Update(Struct):
     stack: Untyped
     contents: StackContents
     policy: str | None
+    deployment: Deployment
     steps: list[ResourceStep] = field(default_factory=list)
     after: dict[str, StackResource] = field(default_factory=dict)
 
@@ -259,7 +251,9 @@ class _Update(Struct):
         for logical_id in creation_order(self.contents.template):
             if is_wanted(definitions[logical_id], self.contents.names):
                 current = state(self.stack).resources.get(logical_id)
-                self.after[logical_id] = self._followed(current) if current else self._added(logical_id)
+                self.after[logical_id] = (
+                    self._followed(current) if current else self._created(None, self.deployment.request(logical_id))
+                )
         for resource in self.removed():
             self._ask(UpdateAction.DELETE, resource)
 
@@ -279,16 +273,9 @@ class _Update(Struct):
         """Return the stack's resources that are not in the new template."""
         return [one for name, one in state(self.stack).resources.items() if name not in self.after]
 
-    @property
-    def _deployment(self) -> Deployment:
-        return Deployment(stack=self.stack, template=self.contents.template, names=self.contents.names)
-
-    def _added(self, logical_id: str) -> StackResource:
-        return self._created(None, self._deployment.request(logical_id))
-
     def _created(self, before: StackResource | None, request: ResourceRequest) -> StackResource:
         try:
-            resource = self._deployment.create(request, replacing=before is not None)
+            resource = self.deployment.create(request, replacing=before is not None)
         except ResourceFailed as failure:
             if failure.remainder:
                 self.steps.append(ResourceStep(before=before, after=failure.remainder))
@@ -297,43 +284,36 @@ class _Update(Struct):
         return resource
 
     def _followed(self, current: StackResource) -> StackResource:
-        deployment = self._deployment
+        """Return the resource as the new template has it: unchanged, changed in place, or replaced."""
+        deployment = self.deployment
         request = deployment.request(current.logical_id, current)
-        changes = property_changes(request.resource_type, current.request.properties, request.properties)
+        old, new = current.request.properties, request.properties
+        changes = property_changes(request.resource_type, old, new)
         if not changes:
             deployment.learn(current)
             return replace(current, definition=deployment.template["Resources"][current.logical_id])
-        if replaces(changes):
-            return self._replaced(current, request)
-        self._ask(UpdateAction.MODIFY, current)
-        step = ResourceStep(before=current, after=None)
-        self.steps.append(step)
-        step.after = deployment.update(current, request)
-        return step.after
-
-    def _replaced(self, current: StackResource, request: ResourceRequest) -> StackResource:
+        if not replaces(changes):
+            self._ask(UpdateAction.MODIFY, current)
+            step = ResourceStep(before=current, after=None)
+            self.steps.append(step)
+            step.after = deployment.update(current, request)
+            return step.after
         self._ask(UpdateAction.REPLACE, current)
-        self._check_name_changes(current, request)
-        fresh = replace(request, generated_name=self._deployment.fresh_name(request.resource_type, request.logical_id))
-        return self._created(current, fresh)
-
-    def _check_name_changes(self, current: StackResource, request: ResourceRequest) -> None:
         names = primary_identifier(request.resource_type)
-        old, new = current.request.properties, request.properties
         if names and all(name in new and new[name] == old.get(name) for name in names):
             named = ", ".join(str(new[name]) for name in sorted(names))
             reason = "CloudFormation cannot update a stack when a custom-named resource requires replacing."
-            self._deployment.deny(current, f"{reason} Rename {named} and update the stack again.")
+            deployment.deny(current, f"{reason} Rename {named} and update the stack again.")
+        name = deployment.fresh_name(request.resource_type, request.logical_id)
+        return self._created(current, replace(request, generated_name=name))
 
     def _ask(self, action: UpdateAction, resource: StackResource) -> None:
+        """Raise ResourceFailed where the stack policy forbids the action on the resource."""
         question = PolicyQuestion(
-            action=action,
-            logical_id=resource.logical_id,
-            resource_type=resource.request.resource_type,
+            action=action, logical_id=resource.logical_id, resource_type=resource.request.resource_type
         )
-        reason = denial(self.policy, question)
-        if reason:
-            self._deployment.deny(resource, reason)
+        if reason := denial(self.policy, question):
+            self.deployment.deny(resource, reason)
 
 
 class ResourceStep(Struct, kw_only=True, eq=False):
@@ -370,16 +350,13 @@ def roll_back(stack: Untyped, steps: Sequence[ResourceStep], reason: str) -> Non
         state(stack).undone = list(steps)
         stack_reaches(stack, "UPDATE_ROLLBACK_FAILED", str(failure))
         return
-    _delete_created(stack, [step.physical_resource for step in steps if step.physical_resource])
-    stack_reaches(stack, "UPDATE_ROLLBACK_COMPLETE")
-
-
-def _delete_created(stack: Untyped, resources: Sequence[StackResource]) -> None:
+    created = [step.physical_resource for step in steps if step.physical_resource]
     stack_reaches(stack, "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
-    for resource in resources:
+    for resource in created:
         if resource.is_retained_on_rollback:
             resource_reaches(stack, resource, "DELETE_SKIPPED")
-    delete_resources(stack, [one for one in resources if not one.is_retained_on_rollback])
+    delete_resources(stack, [one for one in created if not one.is_retained_on_rollback])
+    stack_reaches(stack, "UPDATE_ROLLBACK_COMPLETE")
 
 
 UNRESOLVED = "{{changeSet:KNOWN_AFTER_APPLY}}"
@@ -404,78 +381,25 @@ class PlannedResource(Struct, kw_only=True, eq=False, dict=True):
 
 def planned_changes(stack: Untyped, contents: StackContents) -> list[Json]:
     """Return each resource that the update would add, modify or remove, as describe_change_set lists it."""
-    definitions = contents.template["Resources"]
+    definitions, resources = contents.template["Resources"], state(stack).resources
     changes: list[Json] = []
     current_ids: set[str] = set()
     for logical_id in creation_order(contents.template):
         if not is_wanted(definitions[logical_id], contents.names):
             continue
         current_ids.add(logical_id)
-        current = state(stack).resources.get(logical_id)
-        if current is None:
+        if logical_id in resources:
+            changes.extend(_modification(stack, contents, resources[logical_id]))
+        else:
             resolvable_names(contents.names)[logical_id] = PlannedResource(logical_id=logical_id)
             changes.append(_entry("Add", logical_id, definitions[logical_id]["Type"]))
-        else:
-            changes.extend(_modification(stack, contents, current))
-    removed = [one for name, one in state(stack).resources.items() if name not in current_ids]
-    return changes + [_removal(one) for one in removed]
-
-
-def _modification(stack: Untyped, contents: StackContents, current: StackResource) -> list[Json]:
-    definition = contents.template["Resources"][current.logical_id]
-    resolvable_names(contents.names)[current.logical_id] = current.resource
-    new = resolved_properties(definition, contents.names, stack.region_name)
-    old = current.request.properties
-    changes = property_changes(current.request.resource_type, old, new)
-    if any(replaces([one]) and not _depends(new.get(one.name)) for one in changes):
-        resolvable_names(contents.names)[current.logical_id] = PlannedResource(logical_id=current.logical_id)
-    scope = ["Properties"] if changes else []
-    scope += [
-        name for name in ("DeletionPolicy", "Metadata", "UpdateReplacePolicy") if _differs(name, current, definition)
-    ]
-    if not scope:
-        return []
-    entry = _entry("Modify", current.logical_id, current.request.resource_type)
-    entry["PhysicalResourceId"] = current.physical_id
-    entry["Replacement"] = replacement(changes, new)
-    entry["Scope"] = scope
-    entry["Details"] = [_detail(one, new) for one in changes]
-    return [entry]
-
-
-def replacement(changes: list[PropertyChange], new: Json) -> str:
-    """Return True, False or Conditional: a replacing change is conditional while its value is unknown."""
-    weights = [
-        Recreation.CONDITIONALLY
-        if one.recreation is Recreation.ALWAYS and _depends(new.get(one.name))
-        else one.recreation
-        for one in changes
-    ]
-    if Recreation.ALWAYS in weights:
-        return "True"
-    return "Conditional" if Recreation.CONDITIONALLY in weights else "False"
-
-
-def _depends(value: object) -> bool:
-    return UNRESOLVED in str(value)
-
-
-def _differs(attribute: str, current: StackResource, definition: Json) -> bool:
-    return bool(current.definition.get(attribute) != definition.get(attribute))
-
-
-def _detail(change: PropertyChange, new: Json) -> Json:
-    depends = _depends(new.get(change.name))
-    return {
-        "Target": {
-            "Attribute": "Properties",
-            "Name": change.name,
-            "Path": change.path,
-            "RequiresRecreation": change.recreation.value,
-        },
-        "Evaluation": "Dynamic" if depends else "Static",
-        "ChangeSource": "ResourceReference" if depends else "DirectModification",
-    }
+    for name, current in resources.items():
+        if name not in current_ids:
+            entry = _entry("Remove", name, current.request.resource_type)
+            entry["PhysicalResourceId"] = current.physical_id
+            entry["PolicyAction"] = "Retain" if current.is_retained_on_deletion else "Delete"
+            changes.append(entry)
+    return changes
 
 
 def _entry(action: str, logical_id: str, resource_type: str) -> Json:
@@ -488,10 +412,39 @@ def _entry(action: str, logical_id: str, resource_type: str) -> Json:
     }
 
 
-def _removal(current: StackResource) -> Json:
-    entry = _entry("Remove", current.logical_id, current.request.resource_type)
-    return {
-        **entry,
-        "PhysicalResourceId": current.physical_id,
-        "PolicyAction": "Retain" if current.is_retained_on_deletion else "Delete",
-    }
+def _modification(stack: Untyped, contents: StackContents, current: StackResource) -> list[Json]:
+    """Return the entry of a resource that changes, none for one that does not.
+
+    A replacing change is conditional while its value is unknown.
+    """
+    definition = contents.template["Resources"][current.logical_id]
+    resolvable_names(contents.names)[current.logical_id] = current.resource
+    new = resolved_properties(definition, contents.names, stack.region_name)
+    changes = property_changes(current.request.resource_type, current.request.properties, new)
+    weights, details = set[Recreation](), list[Json]()
+    for change in changes:
+        depends = UNRESOLVED in str(new.get(change.name))
+        always = change.recreation is Recreation.ALWAYS
+        weights.add(Recreation.CONDITIONALLY if always and depends else change.recreation)
+        target = {
+            "Attribute": "Properties",
+            "Name": change.name,
+            "Path": change.path,
+            "RequiresRecreation": change.recreation.value,
+        }
+        source = "ResourceReference" if depends else "DirectModification"
+        details.append({"Target": target, "Evaluation": "Dynamic" if depends else "Static", "ChangeSource": source})
+    if Recreation.ALWAYS in weights:
+        resolvable_names(contents.names)[current.logical_id] = PlannedResource(logical_id=current.logical_id)
+    attributes = ("DeletionPolicy", "Metadata", "UpdateReplacePolicy")
+    scope = ["Properties"] if changes else []
+    scope += [name for name in attributes if current.definition.get(name) != definition.get(name)]
+    if not scope:
+        return []
+    conditional = "Conditional" if Recreation.CONDITIONALLY in weights else "False"
+    entry = _entry("Modify", current.logical_id, current.request.resource_type)
+    entry["PhysicalResourceId"] = current.physical_id
+    entry["Replacement"] = "True" if Recreation.ALWAYS in weights else conditional
+    entry["Scope"] = scope
+    entry["Details"] = details
+    return [entry]

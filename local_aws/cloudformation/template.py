@@ -86,11 +86,6 @@ OWN_TYPES: Final[dict[str, ResourceType]] = {
 HARMLESS = frozenset({"AWS::CDK::Metadata", "AWS::CloudFormation::WaitConditionHandle"})
 
 
-def is_resource_type(name: str) -> bool:
-    """Return whether the local AWS can make resources of this type."""
-    return name in OWN_TYPES or name in HARMLESS or name in get_model_map()
-
-
 @cache
 def find_resource_type(name: str) -> ResourceType:
     """Return the resource type of this name; raises ValidationError for one that the local AWS cannot create."""
@@ -120,33 +115,24 @@ def with_dynamic_references(value: Untyped, region: str) -> Untyped:
 
 
 def _resolved(service: str, name: str, region: str) -> str:
+    """Return a parameter's value, a secret's text, or the value of the key that the reference to a secret names."""
     if service == "ssm":
-        return _parameter(name, region)
-    if service == "secretsmanager":
-        return _secret(name, region)
-    raise ValidationError(message=f"the local AWS does not resolve {{{{resolve:{service}:…}}}}")
-
-
-def _parameter(name: str, region: str) -> str:
-    try:
-        return str(moto_internals.call("ssm", region, "get_parameter", Name=name)["Parameter"]["Value"])
-    except ClientError as error:
-        raise ValidationError(
-            message=f"Parameters: [ssm:{name}] cannot be found. (Service: AWSSimpleSystemsManagement)",
-        ) from error
-
-
-def _secret(reference: str, region: str) -> str:
-    """Return the secret's text, or the value of the key that the reference names."""
-    match = SECRET.fullmatch(reference)
+        try:
+            return str(moto_internals.call("ssm", region, "get_parameter", Name=name)["Parameter"]["Value"])
+        except ClientError as error:
+            raise ValidationError(
+                message=f"Parameters: [ssm:{name}] cannot be found. (Service: AWSSimpleSystemsManagement)",
+            ) from error
+    if service != "secretsmanager":
+        raise ValidationError(message=f"the local AWS does not resolve {{{{resolve:{service}:…}}}}")
+    match = SECRET.fullmatch(name)
     if match is None:
-        raise ValidationError(message=f"Invalid dynamic reference: secretsmanager:{reference}")
+        raise ValidationError(message=f"Invalid dynamic reference: secretsmanager:{name}")
     try:
-        text = str(
-            moto_internals.call("secretsmanager", region, "get_secret_value", SecretId=match["id"])["SecretString"]
-        )
+        answer = moto_internals.call("secretsmanager", region, "get_secret_value", SecretId=match["id"])
     except ClientError as error:
         raise ValidationError(message="Secrets Manager can't find the specified secret.") from error
+    text = str(answer["SecretString"])
     if not match["key"]:
         return text
     try:
@@ -161,7 +147,7 @@ SUBSTITUTION = re.compile(r"\$\{([^!}.]+)(?:\.[^}]*)?\}")
 def check_resource_types(template: Json) -> None:
     """Raise ValidationError, as CloudFormation does, for types that the local AWS cannot create: none is skipped."""
     types = {definition["Type"] for definition in template["Resources"].values()}
-    unknown = sorted(name for name in types if not is_resource_type(name))
+    unknown = sorted(types - OWN_TYPES.keys() - HARMLESS - get_model_map().keys())
     if unknown:
         raise ValidationError(
             message=f"Template format error: Unrecognized resource types: [{', '.join(unknown)}]"
@@ -171,19 +157,19 @@ def check_resource_types(template: Json) -> None:
 
 def parsed_template(text: str) -> Json:
     """Return the template's parts, from JSON or YAML; YAML's dates stay text, as in `Version: 2012-10-17`."""
+
+    def dates_as_text(value: Untyped) -> Untyped:
+        if isinstance(value, dict):
+            return {key: dates_as_text(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [dates_as_text(inner) for inner in value]
+        return value.isoformat() if isinstance(value, date) else value
+
     try:
         parsed: Json = json.loads(text)
     except ValueError:
-        parsed = _with_dates_as_text(Stack.parse_template(text))
+        parsed = dates_as_text(Stack.parse_template(text))
     return parsed
-
-
-def _with_dates_as_text(value: Untyped) -> Untyped:
-    if isinstance(value, dict):
-        return {key: _with_dates_as_text(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_with_dates_as_text(inner) for inner in value]
-    return value.isoformat() if isinstance(value, date) else value
 
 
 def check_shape(template: object) -> None:
@@ -217,21 +203,16 @@ def references(node: object) -> Iterator[str]:
             yield from references(inner)
     elif isinstance(node, dict):
         for key, inner in node.items():
-            yield from _references_of(key, inner)
-
-
-def _references_of(key: str, inner: object) -> Iterator[str]:
-    if key == "Ref" and isinstance(inner, str):
-        yield inner
-    elif key == "Fn::GetAtt":
-        yield str(inner[0] if isinstance(inner, list) else str(inner).split(".", maxsplit=1)[0])
-    elif key == "DependsOn":
-        yield from [inner] if isinstance(inner, str) else list(inner or [])  # type: ignore[call-overload]
-    else:
-        if key == "Fn::Sub":
-            text = inner[0] if isinstance(inner, list) else inner
-            yield from SUBSTITUTION.findall(str(text))
-        yield from references(inner)
+            if key == "Ref" and isinstance(inner, str):
+                yield inner
+            elif key == "Fn::GetAtt":
+                yield str(inner[0] if isinstance(inner, list) else str(inner).split(".", maxsplit=1)[0])
+            elif key == "DependsOn":
+                yield from [inner] if isinstance(inner, str) else list(inner or [])
+            else:
+                if key == "Fn::Sub":
+                    yield from SUBSTITUTION.findall(str(inner[0] if isinstance(inner, list) else inner))
+                yield from references(inner)
 
 
 def resource_map(stack: Untyped, template: Json, parameters: dict[str, str]) -> Untyped:
@@ -262,56 +243,45 @@ def is_wanted(definition: Json, names: Untyped) -> bool:
 
 def resolved_properties(definition: Json, names: Untyped, region: str) -> Json:
     """Return the properties with every intrinsic function and dynamic reference resolved."""
-    properties = _without_absent(parsing.clean_json(definition.get("Properties") or {}, names))
-    _check_resolved(properties)
-    resolved: Json = with_dynamic_references(properties, region)
+    resolved: Json = with_dynamic_references(
+        _present(parsing.clean_json(definition.get("Properties") or {}, names)), region
+    )
     return resolved
 
 
-def _without_absent(value: Untyped) -> Untyped:
+def _present(value: Untyped) -> Untyped:
+    """Return the value without absent parts. Raises ValidationError for a function that moto has not resolved."""
     if isinstance(value, dict):
-        return {key: _without_absent(inner) for key, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_without_absent(inner) for inner in value if inner is not None]
-    return value
-
-
-def _check_resolved(value: Untyped) -> None:
-    if isinstance(value, dict):
-        functions = [key for key in value if str(key).startswith("Fn::") and len(value) == 1]
-        if functions:
+        present = {key: inner for key, inner in value.items() if inner is not None}
+        if len(present) == 1 and str(function := next(iter(present))).startswith("Fn::"):
             raise ValidationError(
-                message=f"Template error: the local AWS cannot resolve {functions[0]}: {value[functions[0]]}"
+                message=f"Template error: the local AWS cannot resolve {function}: {present[function]}"
             )
-        value = list(value.values())
+        return {key: _present(inner) for key, inner in present.items()}
     if isinstance(value, list):
-        for inner in value:
-            _check_resolved(inner)
+        return [_present(inner) for inner in value if inner is not None]
+    return value
 
 
 def raw_parameters(entries: list[Json], previous: dict[str, str], previous_template: Json) -> dict[str, str]:
     """Return the raw parameter values: for the type AWS::SSM::Parameter::Value<…> the name, not the value behind it."""
-    return {entry["ParameterKey"]: _raw_value(entry, previous, previous_template) for entry in entries}
-
-
-def _raw_value(entry: Json, previous: dict[str, str], previous_template: Json) -> str:
-    key = entry["ParameterKey"]
-    if not _is_true(entry.get("UsePreviousValue")):
-        return str(entry["ParameterValue"])
-    if entry.get("ParameterValue"):
-        raise ValidationError(
-            message=f"Invalid input for parameter key {key}. Cannot specify usePreviousValue as true and"
-            " non empty value for a parameter",
-        )
-    declared = previous_template.get("Parameters", {}).get(key, {})
-    value = previous.get(key, declared.get("Default"))
-    if value is None:
-        raise ValidationError(message=f"Invalid parameter input for key {key}: there is no previous value to use")
-    return str(value)
-
-
-def _is_true(flag: object) -> bool:
-    return flag is True or str(flag).lower() == "true"
+    values = {}
+    for entry in entries:
+        key, value = entry["ParameterKey"], entry.get("ParameterValue")
+        if str(entry.get("UsePreviousValue")).lower() != "true":
+            values[key] = str(entry["ParameterValue"])
+            continue
+        if value:
+            raise ValidationError(
+                message=f"Invalid input for parameter key {key}. Cannot specify usePreviousValue as true and"
+                " non empty value for a parameter",
+            )
+        declared = previous_template.get("Parameters", {}).get(key, {})
+        value = previous.get(key, declared.get("Default"))
+        if value is None:
+            raise ValidationError(message=f"Invalid parameter input for key {key}: there is no previous value to use")
+        values[key] = str(value)
+    return values
 
 
 def check_parameters(template: Json, parameters: dict[str, str]) -> None:
@@ -351,17 +321,10 @@ def install() -> None:
 
 def template_from_url(template_url: str, account_id: str, partition: str) -> str:
     """Return the text of the object that the URL names, path-style or virtual-hosted."""
-    bucket, key = bucket_and_key(template_url)
+    parts = urlparse(template_url)
+    host = parts.netloc.rsplit(":", maxsplit=1)[0]
+    bucket, key = host.split(".", maxsplit=1)[0], unquote(parts.path.lstrip("/"))
+    if host in PATH_STYLE_HOSTS or host.startswith(("s3.", "s3-")):
+        bucket, _, key = key.partition("/")
     stored: Untyped = s3_backends[account_id][partition].get_object(bucket, key)
     return str(stored.value.decode("utf-8"))
-
-
-def bucket_and_key(url: str) -> tuple[str, str]:
-    """Return the bucket and the key that an S3 URL names."""
-    parts = urlparse(url)
-    host = parts.netloc.rsplit(":", maxsplit=1)[0]
-    path = unquote(parts.path.lstrip("/"))
-    if host in PATH_STYLE_HOSTS or host.startswith(("s3.", "s3-")):
-        bucket, _, key = path.partition("/")
-        return bucket, key
-    return host.split(".", maxsplit=1)[0], path

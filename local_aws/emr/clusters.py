@@ -56,9 +56,8 @@ def install() -> None:
         wrap(ElasticMapReduceResponse, operation, _require_cluster)
     Instance.status = property(_instance_status)
     for name, attribute in POLICIES.items():
-        replace(ElasticMapReduceResponse, f"get_{attribute}", _get_policy(name, attribute))
-        replace(ElasticMapReduceResponse, f"put_{attribute}", _put_policy(name, attribute))
-        replace(ElasticMapReduceResponse, f"remove_{attribute}", _remove_policy(attribute))
+        for verb in ("get", "put", "remove"):
+            replace(ElasticMapReduceResponse, f"{verb}_{attribute}", _policy_operation(verb, name, attribute))
     replace(ElasticMapReduceResponse, "list_security_configurations", _list_security_configurations)
 
 
@@ -86,8 +85,26 @@ def _run_job_flow(original: Callable[..., Untyped], response: Untyped) -> Untype
         raise ValidationException("the local AWS runs instance groups, not instance fleets")
     answer = original(response)
     cluster = response.backend.clusters[answer.result["JobFlowId"]]
-    _keep(cluster, request)
-    if failed := _bootstrap_failure(cluster, request, response.region):
+    for name, attribute in DROPPED_ATTRIBUTES.items():
+        setattr(cluster, attribute, request.get(name))
+    cluster.instance_collection_type = "INSTANCE_GROUP"
+    cluster.configurations = plain_configurations(request.get("Configurations"))
+    primaries = next(group.num_instances for group in cluster.instance_groups if group.role == "MASTER")
+    # moto itself protects a cluster with three primaries; EMR also ignores its auto-termination policy.
+    cluster.auto_termination_policy = None if primaries > 1 else request.get("AutoTerminationPolicy")
+    cluster.managed_scaling_policy = request.get("ManagedScalingPolicy")
+    cluster.unhealthy_node_replacement = request["Instances"].get("UnhealthyNodeReplacement", True)
+    for group, submitted in zip(cluster.instance_groups, request["Instances"].get("InstanceGroups", []), strict=False):
+        instance_groups.configure(group, submitted.get("Configurations"))
+    failed = None
+    if control(cluster, BOOTSTRAP) == "fail":
+        failed = "On the master instance, bootstrap action 1 returned a non-zero return code"
+    elif nodes.has_nodes():
+        try:
+            nodes.run_on_primaries(cluster.id, response.region, request, primaries)
+        except nodes.Failed as failure:
+            failed = str(failure)
+    if failed:
         cluster.last_state_change_reason = failed
         if cluster.termination_protected:
             cluster.state = control(cluster, PROTECTED_FAILURE) or FAILED_AND_PROTECTED
@@ -95,34 +112,6 @@ def _run_job_flow(original: Callable[..., Untyped], response: Untyped) -> Untype
             cluster.terminate()
             cluster.state = "TERMINATED_WITH_ERRORS"
     return answer
-
-
-def _bootstrap_failure(cluster: Untyped, request: Json, region: str) -> str | None:
-    """Return EMR's message for a failed bootstrap action; None where none failed."""
-    behaviour = control(cluster, BOOTSTRAP)
-    if behaviour == "fail":
-        return "On the master instance, bootstrap action 1 returned a non-zero return code"
-    if nodes.has_nodes():
-        primaries = next(group.num_instances for group in cluster.instance_groups if group.role == "MASTER")
-        try:
-            nodes.run_on_primaries(cluster.id, region, request, primaries)
-        except nodes.Failed as failed:
-            return str(failed)
-    return None
-
-
-def _keep(cluster: Untyped, request: Json) -> None:
-    for name, attribute in DROPPED_ATTRIBUTES.items():
-        setattr(cluster, attribute, request.get(name))
-    cluster.instance_collection_type = "INSTANCE_GROUP"
-    cluster.configurations = plain_configurations(request.get("Configurations"))
-    has_three_primaries = any(group.role == "MASTER" and group.num_instances > 1 for group in cluster.instance_groups)
-    # moto itself protects such a cluster; EMR also ignores its auto-termination policy.
-    cluster.auto_termination_policy = None if has_three_primaries else request.get("AutoTerminationPolicy")
-    cluster.managed_scaling_policy = request.get("ManagedScalingPolicy")
-    cluster.unhealthy_node_replacement = request["Instances"].get("UnhealthyNodeReplacement", True)
-    for group, submitted in zip(cluster.instance_groups, request["Instances"].get("InstanceGroups", []), strict=False):
-        instance_groups.configure(group, submitted.get("Configurations"))
 
 
 def _add_instance_groups(original: Callable[..., Untyped], response: Untyped) -> Untyped:
@@ -150,32 +139,31 @@ def _describe_cluster(original: Callable[..., Untyped], response: Untyped) -> Un
 
 def _list_instance_groups(response: Untyped) -> Untyped:
     cluster = response.backend.describe_cluster(request_parameter(response, "ClusterId"))
-    snapshots = [_snapshot(group) for group in cluster.instance_groups]
+    snapshots = [
+        {
+            "Id": group.id,
+            "Name": group.name,
+            "Market": group.market,
+            "InstanceGroupType": group.role,
+            "BidPrice": group.bid_price,
+            "InstanceType": group.instance_type,
+            "RequestedInstanceCount": group.requested_instance_count,
+            "RunningInstanceCount": 0 if group.state == "TERMINATED" else group.running_instance_count,
+            "Status": group.status,
+            "Configurations": group.configurations,
+            "ConfigurationsVersion": instance_groups.visible_version(group),
+            "LastSuccessfullyAppliedConfigurations": group.last_successfully_applied_configurations,
+            "LastSuccessfullyAppliedConfigurationsVersion": group.last_successfully_applied_configurations_version,
+            "EbsBlockDevices": group.ebs_block_devices,
+            "EbsOptimized": group.ebs_optimized,
+            "AutoScalingPolicy": group.auto_scaling_policy,
+            "CustomAmiId": group.custom_ami_id,
+        }
+        for group in cluster.instance_groups
+    ]
     for group in cluster.instance_groups:
         instance_groups.settle(cluster, group)
     return ActionResult({"InstanceGroups": snapshots})
-
-
-def _snapshot(group: Untyped) -> Json:
-    return {
-        "Id": group.id,
-        "Name": group.name,
-        "Market": group.market,
-        "InstanceGroupType": group.role,
-        "BidPrice": group.bid_price,
-        "InstanceType": group.instance_type,
-        "RequestedInstanceCount": group.requested_instance_count,
-        "RunningInstanceCount": 0 if group.state == "TERMINATED" else group.running_instance_count,
-        "Status": group.status,
-        "Configurations": group.configurations,
-        "ConfigurationsVersion": instance_groups.visible_version(group),
-        "LastSuccessfullyAppliedConfigurations": group.last_successfully_applied_configurations,
-        "LastSuccessfullyAppliedConfigurationsVersion": group.last_successfully_applied_configurations_version,
-        "EbsBlockDevices": group.ebs_block_devices,
-        "EbsOptimized": group.ebs_optimized,
-        "AutoScalingPolicy": group.auto_scaling_policy,
-        "CustomAmiId": group.custom_ami_id,
-    }
 
 
 def _list_instances(original: Callable[..., Untyped], response: Untyped) -> Untyped:
@@ -225,29 +213,16 @@ def _instance_status(instance: Untyped) -> Json:
 POLICIES = {"ManagedScalingPolicy": "managed_scaling_policy", "AutoTerminationPolicy": "auto_termination_policy"}
 
 
-def _get_policy(name: str, attribute: str) -> Callable[[Untyped], Untyped]:
-    def get(response: Untyped) -> Untyped:
-        cluster = response.backend.describe_cluster(request_body(response)["ClusterId"])
-        return ActionResult({name: getattr(cluster, attribute, None)})
-
-    return get
-
-
-def _put_policy(name: str, attribute: str) -> Callable[[Untyped], Untyped]:
-    def put(response: Untyped) -> Untyped:
+def _policy_operation(verb: str, name: str, attribute: str) -> Callable[[Untyped], Untyped]:
+    def operation(response: Untyped) -> Untyped:
         request = request_body(response)
-        setattr(response.backend.describe_cluster(request["ClusterId"]), attribute, request[name])
+        cluster = response.backend.describe_cluster(request["ClusterId"])
+        if verb == "get":
+            return ActionResult({name: getattr(cluster, attribute, None)})
+        setattr(cluster, attribute, request[name] if verb == "put" else None)
         return EmptyResult()
 
-    return put
-
-
-def _remove_policy(attribute: str) -> Callable[[Untyped], Untyped]:
-    def remove(response: Untyped) -> Untyped:
-        setattr(response.backend.describe_cluster(request_body(response)["ClusterId"]), attribute, None)
-        return EmptyResult()
-
-    return remove
+    return operation
 
 
 def _list_security_configurations(response: Untyped) -> Untyped:

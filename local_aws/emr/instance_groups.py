@@ -29,8 +29,10 @@ OWN_OPTIONS = ("configurations", "custom_ami_id")
 
 
 def install() -> None:
-    """Let moto's instance groups keep the options that they drop."""
+    """Let moto's instance groups keep the options that they drop, and EMR notice what EC2 has terminated."""
     wrap(InstanceGroup, "__init__", _init)
+    wrap(InstanceResponse, "terminate_instances", _terminated)
+    wrap(ElasticMapReduceBackend, "list_instances", _listed)
     InstanceGroup.ebs_block_devices = property(ebs_block_devices)
     InstanceGroup.ebs_optimized = property(lambda group: bool((group.ebs_configuration or {}).get("ebs_optimized")))
 
@@ -80,38 +82,33 @@ def modify(backend: Untyped, change: Json) -> None:
         raise InvalidRequestException(
             f"The cluster '{cluster.id}' is in the state {cluster.state} and cannot be modified."
         )
+    reconfigured = change.get("Configurations") is not None
     resized = change.get("InstanceCount") is not None or change.get("EC2InstanceIdsToTerminate")
-    if resized and change.get("Configurations") is not None:
+    if resized and reconfigured:
         raise ValidationException("An instance group cannot be resized and reconfigured in one request.")
-    if change.get("Configurations") is not None:
-        _reconfigure(cluster, group, change)
+    if reconfigured:
+        if group.state not in RECONFIGURABLE:
+            raise InvalidRequestException(
+                f"Instance group '{group.id}' is {group.state} and cannot be reconfigured now."
+            )
+        submitted = plain_configurations(change["Configurations"])
+        merge = change.get("ReconfigurationType") == "MERGE"
+        group.configurations = merged_configurations(group.configurations, submitted) if merge else submitted
+        group.configurations_version += 1
+        group.state = "RECONFIGURING"
+        group.state_change_reason = None
+        group.settles_as = control(cluster, RECONFIGURATION) or "RUNNING"
     elif resized:
-        _resize(backend, group, change)
-
-
-def _reconfigure(cluster: Untyped, group: Untyped, change: Json) -> None:
-    if group.state not in RECONFIGURABLE:
-        raise InvalidRequestException(f"Instance group '{group.id}' is {group.state} and cannot be reconfigured now.")
-    submitted = plain_configurations(change["Configurations"])
-    merge = change.get("ReconfigurationType") == "MERGE"
-    group.configurations = merged_configurations(group.configurations, submitted) if merge else submitted
-    group.configurations_version += 1
-    group.state = "RECONFIGURING"
-    group.state_change_reason = None
-    group.settles_as = control(cluster, RECONFIGURATION) or "RUNNING"
-
-
-def _resize(backend: Untyped, group: Untyped, change: Json) -> None:
-    if group.state not in {"RUNNING", "RESIZING"}:
-        raise InvalidRequestException(f"Instance group '{group.id}' is {group.state} and cannot be resized now.")
-    doomed = list(change.get("EC2InstanceIdsToTerminate", []))
-    wanted = int(change.get("InstanceCount", group.num_instances - len(doomed)))
-    if group.role == "MASTER":
-        raise ValidationException("A primary instance group may not be modified.")
-    _run(backend, group, wanted, doomed)
-    group.set_instance_count(wanted)
-    group.state = "RESIZING"
-    group.settles_as = "RUNNING"
+        if group.state not in {"RUNNING", "RESIZING"}:
+            raise InvalidRequestException(f"Instance group '{group.id}' is {group.state} and cannot be resized now.")
+        doomed = list(change.get("EC2InstanceIdsToTerminate", []))
+        wanted = int(change.get("InstanceCount", group.num_instances - len(doomed)))
+        if group.role == "MASTER":
+            raise ValidationException("A primary instance group may not be modified.")
+        _run(backend, group, wanted, doomed)
+        group.set_instance_count(wanted)
+        group.state = "RESIZING"
+        group.settles_as = "RUNNING"
 
 
 def _run(backend: Untyped, group: Untyped, wanted: int, doomed: list[str]) -> None:
@@ -136,12 +133,6 @@ def _run(backend: Untyped, group: Untyped, wanted: int, doomed: list[str]) -> No
             cluster.add_instance(Instance(ec2_instance=ec2_instance, instance_group=group))
 
 
-def replace_instances(cluster: Untyped, group: Untyped, lost: Sequence[str]) -> None:
-    """Launch another instance for each of these instances that belongs to the group."""
-    wanted = len([instance for instance in cluster.ec2_instances if instance.instance_group is group])
-    _run(cluster.emr_backend, group, wanted, list(lost))
-
-
 def visible_version(group: Untyped) -> int:
     """Return the version of the group's configurations as list_instance_groups shows it."""
     late = controls.are_worse() and group.state == "RECONFIGURING"
@@ -161,18 +152,13 @@ def settle(cluster: Untyped, group: Untyped) -> None:
     if reconfigured and outcome == "RUNNING":
         group.last_successfully_applied_configurations = group.configurations
         group.last_successfully_applied_configurations_version = group.configurations_version
-    elif reconfigured:
-        _fail(group, outcome)
-
-
-def _fail(group: Untyped, outcome: str) -> None:
-    if outcome == "revert":
+    elif reconfigured and outcome == "revert":
         group.configurations = group.last_successfully_applied_configurations
         if controls.are_worse():
             group.configurations_version += 1
             group.last_successfully_applied_configurations_version = group.configurations_version
         group.state_change_reason = "The reconfiguration failed and was reverted to the last successful configurations."
-    else:
+    elif reconfigured:
         group.state_change_reason = "The reconfiguration failed, and so did the attempt to revert it."
 
 
@@ -201,23 +187,13 @@ def merged_configurations(current: Sequence[Json], submitted: Sequence[Json]) ->
 
 def configuration(classification: str, properties: Json | None, nested: list[Json]) -> Json:
     """Return one configuration in the API's spelling; its values are text, as EMR keeps them."""
-    document: Json = {
-        "Classification": classification,
-        "Properties": {key: _text(value) for key, value in (properties or {}).items()},
+    texts = {
+        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in (properties or {}).items()
     }
+    document: Json = {"Classification": classification, "Properties": texts}
     if nested:
         document["Configurations"] = nested
     return document
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def install_lost_nodes() -> None:
-    """Let EMR notice that an instance was terminated through EC2."""
-    wrap(InstanceResponse, "terminate_instances", _terminated)
-    wrap(ElasticMapReduceBackend, "list_instances", _listed)
 
 
 def _terminated(original: Callable[..., Untyped], response: Untyped) -> Untyped:
@@ -234,7 +210,8 @@ def _terminated(original: Callable[..., Untyped], response: Untyped) -> Untyped:
                 for instance in lost:
                     instance.ended_at = controls.now()
                 cluster.lost_instances = [*getattr(cluster, "lost_instances", []), *lost]
-                replace_instances(cluster, group, ids)
+                wanted = len([instance for instance in cluster.ec2_instances if instance.instance_group is group])
+                _run(cluster.emr_backend, group, wanted, ids)
                 # The stand-ins' HBase begins anew with the nodes that run now, as if it had recovered meanwhile.
                 cluster.hbase_marks = {}
     return answer

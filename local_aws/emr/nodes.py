@@ -178,7 +178,7 @@ class Node(Struct, frozen=True, kw_only=True):
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
         file.chmod(mode)
 
-    def run(self, script: str, *arguments: str, seconds: float) -> ProgramEnd:
+    def run(self, script: str, *arguments: str) -> ProgramEnd:
         """Run a bash script with this name and these arguments."""
         # In one pass: one of these paths ends like the beginning of another.
         script = re.sub("|".join(NODE_PATHS), lambda path: f"{self.root}{path[0]}", script)
@@ -200,12 +200,12 @@ class Node(Struct, frozen=True, kw_only=True):
                 env=variables,
                 capture_output=True,
                 text=True,
-                timeout=seconds,
+                timeout=PROGRAM_SECONDS,
                 check=False,
                 stdin=subprocess.DEVNULL,
             )
         except subprocess.TimeoutExpired:
-            log = f"{NOTE}the local AWS ended this program after {seconds:g} s\n"
+            log = f"{NOTE}the local AWS ended this program after {PROGRAM_SECONDS:g} s\n"
             return ProgramEnd(succeeded=False, printed="", log=log)
         return ProgramEnd(
             succeeded=process.returncode == 0,
@@ -243,47 +243,34 @@ def run_on_primaries(cluster_id: str, region: str, launch: Mapping[str, Any], pr
             continue
         for primary in range(primaries):
             instance = f"i-{cluster_id.removeprefix('j-').lower():0>15}{primary}"
-            end = _action(cluster_id, region, instance, action)
+            script = action["ScriptBootstrapAction"]
+            bucket, _, key = script["Path"].removeprefix("s3://").partition("/")
+            text = moto_internals.call("s3", region, "get_object", Bucket=bucket, Key=key)["Body"].read().decode()
+            identity = {"accountId": moto_internals.ACCOUNT, "region": region, "instanceId": instance}
+            with _node(region, SimulatedHBase()) as node, instance_metadata(identity) as metadata:
+                job_flow = "/mnt/var/lib/info/job-flow.json"
+                python = SYSTEM_PYTHON.format(
+                    python=sys.executable, metadata=metadata, endpoint=_endpoint[0], job_flow=f"{node.root}{job_flow}"
+                )
+                node.put("/usr/bin/python3", python, 0o755)
+                node.put("/mnt/var/lib/info/instance.json", '{"isMaster": true}')
+                node.put(job_flow, json.dumps({"jobFlowId": cluster_id}))
+                node.put("/var/lib/cloud/data/instance-id", f"{instance}\n")
+                end = node.run(text.replace(*AS_ROOT), action["Name"], *script.get("Args", []))
             log = f"{cluster_id}/node/{instance}/bootstrap-actions/{number}"
             _store(region, launch.get("LogUri"), log, end.log)
             if not end.succeeded:
                 raise Failed(instance, number)
 
 
-def _action(cluster_id: str, region: str, instance: str, action: Mapping[str, Any]) -> ProgramEnd:
-    script = action["ScriptBootstrapAction"]
-    bucket, _, key = script["Path"].removeprefix("s3://").partition("/")
-    text = moto_internals.call("s3", region, "get_object", Bucket=bucket, Key=key)["Body"].read().decode()
-    identity = {"accountId": moto_internals.ACCOUNT, "region": region, "instanceId": instance}
-    with _node(region, SimulatedHBase()) as node, instance_metadata(identity) as metadata:
-        job_flow = "/mnt/var/lib/info/job-flow.json"
-        python = SYSTEM_PYTHON.format(
-            python=sys.executable, metadata=metadata, endpoint=_endpoint[0], job_flow=f"{node.root}{job_flow}"
-        )
-        node.put("/usr/bin/python3", python, 0o755)
-        node.put("/mnt/var/lib/info/instance.json", '{"isMaster": true}')
-        node.put(job_flow, json.dumps({"jobFlowId": cluster_id}))
-        node.put("/var/lib/cloud/data/instance-id", f"{instance}\n")
-        return node.run(text.replace(*AS_ROOT), action["Name"], *script.get("Args", []), seconds=PROGRAM_SECONDS)
-
-
-class StepRun(Struct, frozen=True, kw_only=True):
-    """One step of a cluster."""
-
-    region: str
-    cluster_id: str
-    step_id: str
-    log_uri: str | None
-    hbase: SimulatedHBase
-
-    def run(self, arguments: Sequence[str]) -> bool:
-        """Run `bash -c SCRIPT NAME ARGUMENT...`, store its stderr where EMR does, and return whether it succeeded."""
-        with _node(self.region, self.hbase) as node:
-            disable = STAND_INS / "disable_all_tables.sh"
-            node.put("/usr/lib/hbase/bin/disable_all_tables.sh", disable.read_text(encoding="utf-8"), 0o755)
-            end = node.run(*arguments[2:], seconds=PROGRAM_SECONDS)
-        _store(self.region, self.log_uri, f"{self.cluster_id}/steps/{self.step_id}", end.log)
-        return end.succeeded
+def run_step(region: str, hbase: SimulatedHBase, arguments: Sequence[str], log_uri: str | None, log: str) -> bool:
+    """Run `bash -c SCRIPT NAME ARGUMENT...`, store its stderr where EMR does, and return whether it succeeded."""
+    with _node(region, hbase) as node:
+        disable = STAND_INS / "disable_all_tables.sh"
+        node.put("/usr/lib/hbase/bin/disable_all_tables.sh", disable.read_text(encoding="utf-8"), 0o755)
+        end = node.run(*arguments[2:])
+    _store(region, log_uri, log, end.log)
+    return end.succeeded
 
 
 def run_on_core_node(region: str, hbase: SimulatedHBase, host: str, text: str, files: Mapping[str, str]) -> ProgramEnd:
@@ -302,7 +289,7 @@ def run_on_core_node(region: str, hbase: SimulatedHBase, host: str, text: str, f
             node.put(INDEX_FILE, index)
             written = time.time() - INDEX_AGE_SECONDS
             os.utime(node.root / INDEX_FILE.lstrip("/"), (written, written))
-        return node.run(text.replace(ROOT, str(node.root)), "_script.sh", seconds=PROGRAM_SECONDS)
+        return node.run(text.replace(ROOT, str(node.root)), "_script.sh")
 
 
 def _store(region: str, log_uri: str | None, name: str, output: str) -> None:

@@ -14,7 +14,8 @@ and a decompilation of EMR's provisioner of 2018.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 from xml.sax.saxutils import escape
 
@@ -75,11 +76,6 @@ RUNNING = "InProgress"
 ENDED = {True: ("Success", 0), False: ("Failed", 1)}
 
 
-def install_core_nodes() -> None:
-    """Let Systems Manager run shell texts on nodes."""
-    wrap(SimpleSystemManagerBackend, "send_command", _sent)
-
-
 def hbase_of(cluster: Untyped) -> nodes.SimulatedHBase:
     """Return the HBase of a cluster, which remembers what earlier programs have done."""
     if not hasattr(cluster, "hbase_marks"):
@@ -94,20 +90,18 @@ def _sent(original: Callable[..., Untyped], backend: Untyped, **request: Untyped
     command = original(backend, **request)
     text = "\n".join(request["parameters"].get("commands", []))
     if nodes.has_nodes() and (INSPECTION not in text or PAGE in text):
-        invocations = [invocation for invocation in command.invocations if invocation["InstanceId"] in instances]
-        programs = [(invocation, *place) for invocation in invocations for place in _place(backend, invocation)]
+        clusters = emr_backends[backend.account_id][backend.region_name].clusters.values()
+        programs = [
+            (invocation, cluster, node)
+            for invocation in command.invocations
+            for cluster in clusters
+            for node in cluster.ec2_instances
+            if invocation["InstanceId"] in instances and node.ec2_instance_id == invocation["InstanceId"]
+        ]
         for invocation, _, _ in programs:
             invocation.update(Status=RUNNING, StatusDetails=RUNNING)
         nodes.run_beside(lambda: _run(backend.region_name, programs, text))
     return command
-
-
-def _place(backend: Untyped, invocation: Untyped) -> Iterator[tuple[Untyped, Untyped]]:
-    """Yield the cluster and the node that the invocation is for."""
-    for cluster in emr_backends[backend.account_id][backend.region_name].clusters.values():
-        for node in cluster.ec2_instances:
-            if node.ec2_instance_id == invocation["InstanceId"]:
-                yield cluster, node
 
 
 def _run(region: str, programs: Sequence[tuple[Untyped, Untyped, Untyped]], text: str) -> None:
@@ -126,7 +120,8 @@ def _run(region: str, programs: Sequence[tuple[Untyped, Untyped, Untyped]], text
 
 
 def install() -> None:
-    """Let moto's steps end, and its clusters return to WAITING."""
+    """Let moto's steps end, its clusters return to WAITING, and Systems Manager run shell texts on nodes."""
+    wrap(SimpleSystemManagerBackend, "send_command", _sent)
     wrap(ElasticMapReduceBackend, "describe_step", _visible_state)
     wrap(Cluster, "add_steps", _added)
     replace(ElasticMapReduceResponse, "cancel_steps", _cancelled)
@@ -161,39 +156,27 @@ def _visible_state(
 ) -> Untyped:
     cluster = backend.clusters[cluster_id]
     for step in cluster.steps:
-        _advance(cluster, step)
+        step.looks += 1
+        if step.end_date_time is None and step.looks == 1:
+            step.state, step.start_date_time = "RUNNING", utcnow()
+        elif step.end_date_time is None:
+            behaviour = control(cluster, STEP)
+            if behaviour or not (nodes.has_nodes() and step.args[:2] == ["bash", "-c"]):
+                step.state, step.end_date_time = behaviour or "COMPLETED", utcnow()
+            elif step.program is None:
+                step.program = nodes.run_beside(partial(_run_step, cluster, step))
+            else:
+                step.program.join(nodes.ANSWER_SECONDS)
     if cluster.state == "RUNNING" and all(step.end_date_time for step in cluster.steps):
         cluster.state = "WAITING"
     return original(backend, cluster_id, *rest, **named)
 
 
-def _advance(cluster: Untyped, step: Untyped) -> None:
-    step.looks += 1
-    if step.end_date_time is not None:
-        return
-    if step.looks == 1:
-        step.state, step.start_date_time = "RUNNING", utcnow()
-        return
-    behaviour = control(cluster, STEP)
-    if behaviour or not (nodes.has_nodes() and step.args[:2] == ["bash", "-c"]):
-        step.state, step.end_date_time = behaviour or "COMPLETED", utcnow()
-    elif step.program is None:
-        step.program = nodes.run_beside(lambda: _run_step(cluster, step))
-    else:
-        step.program.join(nodes.ANSWER_SECONDS)
-
-
 def _run_step(cluster: Untyped, step: Untyped) -> None:
-    step_run = nodes.StepRun(
-        region=cluster.emr_backend.region_name,
-        cluster_id=cluster.id,
-        step_id=step.id,
-        log_uri=cluster.log_uri,
-        hbase=hbase_of(cluster),
-    )
+    region, log = cluster.emr_backend.region_name, f"{cluster.id}/steps/{step.id}"
     succeeded = False
     try:
-        succeeded = step_run.run(step.args)
+        succeeded = nodes.run_step(region, hbase_of(cluster), step.args, cluster.log_uri, log)
     finally:
         if step.end_date_time is None:  # it was not cancelled meanwhile
             step.state, step.end_date_time = "COMPLETED" if succeeded else "FAILED", utcnow()

@@ -12,7 +12,7 @@ from typing import Protocol
 from moto.cloudformation.exceptions import UnformattedGetAttTemplateException, ValidationError
 from msgspec import Struct, field
 
-from local_aws.moto_internals import Json, Untyped
+from local_aws.moto_internals import Json, Untyped, call
 
 
 class ResourceRequest(Struct, frozen=True, kw_only=True):
@@ -25,6 +25,10 @@ class ResourceRequest(Struct, frozen=True, kw_only=True):
     stack_id: str
     account_id: str
     region: str
+
+    def call(self, service: str, operation: str, **parameters: object) -> Json:
+        """Make one API call in the region of the request, as `moto_internals.call` does."""
+        return call(service, self.region, operation, **parameters)
 
 
 class CreationFailed(Exception):
@@ -86,12 +90,16 @@ class ApiType:
 class MotoType:
     """A resource type that creates, changes and deletes resources through the class methods of one moto model."""
 
-    def __init__(self, model: Untyped) -> None:
-        self.model = model
+    model: Untyped = None
+    attributes: frozenset[str] = frozenset()
+    """The names that Fn::GetAtt knows; empty where moto's model knows them."""
+
+    def __init__(self, model: Untyped = None) -> None:
+        self.model = model or self.model
 
     def has_attribute(self, name: str) -> bool:
         """Return whether Fn::GetAtt knows the name."""
-        return bool(self.model.has_cfn_attr(name))
+        return name in self.attributes if self.attributes else bool(self.model.has_cfn_attr(name))
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new resource."""

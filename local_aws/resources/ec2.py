@@ -6,7 +6,6 @@ The rules of a security group are resources of their own, in both directions.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Final
 
 from moto.ec2.models import ec2_backends
@@ -16,7 +15,6 @@ from moto.ec2.models.security_groups import SecurityGroup
 from moto.ec2.models.subnets import Subnet
 from moto.ec2.models.vpcs import VPC, VPCEndPoint
 
-from local_aws import moto_internals
 from local_aws.moto_internals import Json, Untyped
 from local_aws.resources import ApiResource, ApiType, MotoType, ResourceRequest
 
@@ -34,8 +32,7 @@ class TaggedOnly(MotoType):
 class VpcType(TaggedOnly):
     """A VPC with its DNS attributes."""
 
-    def __init__(self) -> None:
-        super().__init__(VPC)
+    model = VPC
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new VPC."""
@@ -46,15 +43,14 @@ class VpcType(TaggedOnly):
         for name in VPC_ATTRIBUTES:
             if name in request.properties:
                 parameters = {"VpcId": resource.id, name: {"Value": request.properties[name]}}
-                moto_internals.call("ec2", request.region, "modify_vpc_attribute", **parameters)
+                request.call("ec2", "modify_vpc_attribute", **parameters)
         return resource
 
 
 class SubnetType(TaggedOnly):
     """A subnet with its public-address attribute."""
 
-    def __init__(self) -> None:
-        super().__init__(Subnet)
+    model = Subnet
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new subnet."""
@@ -64,19 +60,18 @@ class SubnetType(TaggedOnly):
         """Return the same subnet with the requested attribute."""
         mapped = {"Value": request.properties.get("MapPublicIpOnLaunch", False)}
         parameters = {"SubnetId": resource.id, "MapPublicIpOnLaunch": mapped}
-        moto_internals.call("ec2", request.region, "modify_subnet_attribute", **parameters)
+        request.call("ec2", "modify_subnet_attribute", **parameters)
         return resource
 
 
 class RouteTableType(TaggedOnly):
     """A route table that can be deleted."""
 
-    def __init__(self) -> None:
-        super().__init__(RouteTable)
+    model = RouteTable
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Delete the route table; EC2 refuses while a subnet is associated with it."""
-        moto_internals.call("ec2", request.region, "delete_route_table", RouteTableId=resource.id)
+        request.call("ec2", "delete_route_table", RouteTableId=resource.id)
 
 
 class SubnetRouteTableAssociation(ApiType):
@@ -86,44 +81,37 @@ class SubnetRouteTableAssociation(ApiType):
 
     def create(self, request: ResourceRequest) -> ApiResource:
         """Return the new association."""
-        association = moto_internals.call("ec2", request.region, "associate_route_table", **request.properties)[
-            "AssociationId"
-        ]
+        association = request.call("ec2", "associate_route_table", **request.properties)["AssociationId"]
         return ApiResource(physical_resource_id=association, attributes={"Id": association})
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """End the association."""
         association = resource.physical_resource_id
-        moto_internals.call("ec2", request.region, "disassociate_route_table", AssociationId=association)
+        request.call("ec2", "disassociate_route_table", AssociationId=association)
 
 
 class FlowLogType(TaggedOnly):
     """A flow log that can be deleted."""
 
-    def __init__(self) -> None:
-        super().__init__(FlowLogs)
+    model = FlowLogs
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Deletes the flow log."""
-        moto_internals.call("ec2", request.region, "delete_flow_logs", FlowLogIds=[resource.id])
+        request.call("ec2", "delete_flow_logs", FlowLogIds=[resource.id])
 
 
 class VpcEndpointType(MotoType):
     """A VPC endpoint that can be changed and deleted."""
 
-    def __init__(self) -> None:
-        super().__init__(VPCEndPoint)
-
-    def has_attribute(self, name: str) -> bool:
-        """Return whether Fn::GetAtt knows the name."""
-        return name in {"Id", "DnsEntries", "NetworkInterfaceIds"}
+    model = VPCEndPoint
+    attributes = frozenset({"Id", "DnsEntries", "NetworkInterfaceIds"})
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new endpoint."""
         parameters = {name: value for name, value in request.properties.items() if name != "Tags"}
         parameters.update(_policy(request.properties))
-        endpoint = moto_internals.call("ec2", request.region, "create_vpc_endpoint", **parameters)["VpcEndpoint"]
-        return _endpoint(request, endpoint["VpcEndpointId"])
+        endpoint = request.call("ec2", "create_vpc_endpoint", **parameters)["VpcEndpoint"]
+        return ec2_backends[request.account_id][request.region].vpc_end_points[endpoint["VpcEndpointId"]]
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same endpoint with the requested policy, route tables, subnets and groups."""
@@ -135,12 +123,12 @@ class VpcEndpointType(MotoType):
         }.items():
             old, new = set(before or []), set(request.properties.get(noun, []))
             parameters[f"Add{noun}"], parameters[f"Remove{noun}"] = sorted(new - old), sorted(old - new)
-        moto_internals.call("ec2", request.region, "modify_vpc_endpoint", **parameters)
+        request.call("ec2", "modify_vpc_endpoint", **parameters)
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Delete the endpoint."""
-        moto_internals.call("ec2", request.region, "delete_vpc_endpoints", VpcEndpointIds=[resource.id])
+        request.call("ec2", "delete_vpc_endpoints", VpcEndpointIds=[resource.id])
 
 
 def _policy(properties: Json) -> Json:
@@ -148,10 +136,6 @@ def _policy(properties: Json) -> Json:
     if document is None:
         return {}
     return {"PolicyDocument": document if isinstance(document, str) else json.dumps(document)}
-
-
-def _endpoint(request: ResourceRequest, endpoint_id: str) -> Untyped:
-    return ec2_backends[request.account_id][request.region].vpc_end_points[endpoint_id]
 
 
 OPEN: Final = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}
@@ -168,8 +152,7 @@ PEERS: Final = {
 class SecurityGroupType(MotoType):
     """A group with the rules written inside it; without egress rules it keeps AWS's "everything out"."""
 
-    def __init__(self) -> None:
-        super().__init__(SecurityGroup)
+    model = SecurityGroup
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new group with its rules."""
@@ -177,24 +160,33 @@ class SecurityGroupType(MotoType):
         parameters = {"GroupName": self.name(request), "Description": properties["GroupDescription"]}
         if "VpcId" in properties:
             parameters["VpcId"] = properties["VpcId"]
-        group = moto_internals.call("ec2", request.region, "create_security_group", **parameters)["GroupId"]
+        group = request.call("ec2", "create_security_group", **parameters)["GroupId"]
         _write_rules(group, request)
         return ec2_backends[request.account_id][request.region].get_security_group_from_id(group)
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same group with exactly the requested rules of its own, beside those of rule resources."""
-        _erase_rules(resource.id, request.region, resource.template_rules)
+        for direction, rules in resource.template_rules.items():
+            for rule in rules:
+                _change("revoke", direction, resource.id, request, rule)
         _write_rules(resource.id, request)
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Delete the group, and first every rule of other groups that names it (EMR adds such rules by itself)."""
-        groups = moto_internals.call("ec2", request.region, "describe_security_groups")["SecurityGroups"]
+        groups = request.call("ec2", "describe_security_groups")["SecurityGroups"]
         for other in groups:
-            for direction, permissions in _naming(other, resource.id):
-                parameters = {"GroupId": other["GroupId"], "IpPermissions": permissions}
-                moto_internals.call("ec2", request.region, f"revoke_security_group_{direction}", **parameters)
-        moto_internals.call("ec2", request.region, "delete_security_group", GroupId=resource.id)
+            for direction, member in (("ingress", "IpPermissions"), ("egress", "IpPermissionsEgress")):
+                permissions = [
+                    {key: rule[key] for key in ("IpProtocol", "FromPort", "ToPort") if key in rule}
+                    | {"UserIdGroupPairs": [{"GroupId": resource.id}]}
+                    for rule in other[member]
+                    if resource.id in {pair.get("GroupId") for pair in rule["UserIdGroupPairs"]}
+                ]
+                if permissions:
+                    parameters = {"GroupId": other["GroupId"], "IpPermissions": permissions}
+                    request.call("ec2", f"revoke_security_group_{direction}", **parameters)
+        request.call("ec2", "delete_security_group", GroupId=resource.id)
 
 
 class SecurityGroupRule(ApiType):
@@ -206,13 +198,13 @@ class SecurityGroupRule(ApiType):
     def create(self, request: ResourceRequest) -> ApiResource:
         """Return the new rule."""
         group = request.properties["GroupId"]
-        _change("authorize", self.direction, group, request.region, permission(request.properties))
+        _change("authorize", self.direction, group, request, permission(request.properties))
         return ApiResource(physical_resource_id=request.generated_name)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:  # noqa: ARG002 - the rule is its properties
         """Remove the rule from the group."""
         group = request.properties["GroupId"]
-        _change("revoke", self.direction, group, request.region, permission(request.properties))
+        _change("revoke", self.direction, group, request, permission(request.properties))
 
 
 def permission(rule: Json) -> Json:
@@ -228,49 +220,22 @@ def permission(rule: Json) -> Json:
     return parameters
 
 
-def _change(verb: str, direction: str, group: str, region: str, rule: Json) -> None:
-    moto_internals.call("ec2", region, f"{verb}_security_group_{direction}", GroupId=group, IpPermissions=[rule])
-
-
-def _rules(properties: Json) -> dict[str, list[Json]]:
-    return {
-        "ingress": [permission(rule) for rule in properties.get("SecurityGroupIngress", [])],
-        "egress": [permission(rule) for rule in properties.get("SecurityGroupEgress", [OPEN])],
-    }
+def _change(verb: str, direction: str, group: str, request: ResourceRequest, rule: Json) -> None:
+    request.call("ec2", f"{verb}_security_group_{direction}", GroupId=group, IpPermissions=[rule])
 
 
 def _write_rules(group: str, request: ResourceRequest) -> None:
-    described = moto_internals.call("ec2", request.region, "describe_security_groups", GroupIds=[group])[
-        "SecurityGroups"
-    ][0]
-    rules = _rules(request.properties)
+    [described] = request.call("ec2", "describe_security_groups", GroupIds=[group])["SecurityGroups"]
+    rules = {
+        "ingress": [permission(rule) for rule in request.properties.get("SecurityGroupIngress", [])],
+        "egress": [permission(rule) for rule in request.properties.get("SecurityGroupEgress", [OPEN])],
+    }
     if permission(OPEN) not in rules["egress"]:
         for rule in described["IpPermissionsEgress"]:
             if rule["IpProtocol"] == "-1" and [one["CidrIp"] for one in rule["IpRanges"]] == [OPEN["CidrIp"]]:
-                _change("revoke", "egress", group, request.region, permission(OPEN))
+                _change("revoke", "egress", group, request, permission(OPEN))
     for direction, wanted in rules.items():
         for rule in wanted:
             if rule != permission(OPEN) or direction == "ingress":
-                _change("authorize", direction, group, request.region, rule)
+                _change("authorize", direction, group, request, rule)
     ec2_backends[request.account_id][request.region].get_security_group_from_id(group).template_rules = rules
-
-
-def _erase_rules(group: str, region: str, rules: dict[str, list[Json]]) -> None:
-    for direction, written in rules.items():
-        for rule in written:
-            _change("revoke", direction, group, region, rule)
-
-
-def _naming(other: Json, group: str) -> Iterator[tuple[str, list[Json]]]:
-    for direction, member in (("ingress", "IpPermissions"), ("egress", "IpPermissionsEgress")):
-        permissions = [
-            {**_ports(rule), "UserIdGroupPairs": [{"GroupId": group}]}
-            for rule in other[member]
-            if group in {pair.get("GroupId") for pair in rule["UserIdGroupPairs"]}
-        ]
-        if permissions:
-            yield direction, permissions
-
-
-def _ports(rule: Json) -> Json:
-    return {key: rule[key] for key in ("IpProtocol", "FromPort", "ToPort") if key in rule}

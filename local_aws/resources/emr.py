@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 
 from moto.cloudformation.exceptions import UnformattedGetAttTemplateException, ValidationError
 from moto.emr.models import emr_backends
 
-from local_aws import controls, moto_internals
+from local_aws import controls
+from local_aws.emr.clusters import POLICIES
 from local_aws.emr.instance_groups import api_configurations, settle
 from local_aws.moto_internals import Json, Untyped
 from local_aws.resources import ApiResource, ApiType, CreationFailed, ResourceRequest
@@ -24,7 +27,7 @@ class ClusterType(ApiType):
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new cluster, WAITING; raises CreationFailed when its bootstrap failed."""
-        answer = moto_internals.call("emr", request.region, "run_job_flow", **job_flow(request.properties))
+        answer = request.call("emr", "run_job_flow", **job_flow(request.properties))
         cluster = emr_backends[request.account_id][request.region].clusters[answer["JobFlowId"]]
         if cluster.state not in {"RUNNING", "WAITING"}:
             raise CreationFailed(cluster, f"Cluster {cluster.id} failed: {cluster.last_state_change_reason}")
@@ -33,22 +36,34 @@ class ClusterType(ApiType):
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same cluster with its tags, policies, protections and counts as requested."""
-        old, new = resource.template_properties, request.properties
-        _update_flags(resource.id, request.region, old, new)
-        _update_policies(resource.id, request.region, new)
-        _update_tags(resource.id, request.region, old, new)
-        for change in count_changes(resource, old.get("Instances", {}), new.get("Instances", {})):
-            moto_internals.call(
-                "emr", request.region, "modify_instance_groups", ClusterId=resource.id, InstanceGroups=[change]
-            )
-            settle(resource, resource.emr_backend.instance_groups[change["InstanceGroupId"]])
+        cluster_id, old, new = resource.id, resource.template_properties, request.properties
+        emr = partial(request.call, "emr")
+        update_flags(emr, cluster_id, old, new)
+        for name, attribute in POLICIES.items():
+            if name in new:
+                emr(f"put_{attribute}", ClusterId=cluster_id, **{name: new[name]})
+            else:
+                emr(f"remove_{attribute}", ClusterId=cluster_id)
+        keys = {tag["Key"] for tag in new.get("Tags", [])}
+        removed = [tag["Key"] for tag in old.get("Tags", []) if tag["Key"] not in keys]
+        if removed:
+            emr("remove_tags", ResourceId=cluster_id, TagKeys=removed)
+        if keys:
+            emr("add_tags", ResourceId=cluster_id, Tags=new["Tags"])
+        # Each group whose count in the template changed is resized.
+        groups = (_groups(old.get("Instances", {})), _groups(new.get("Instances", {})))
+        for group, (_, before), (_, after) in zip(resource.instance_groups, *groups, strict=False):
+            if before.get("InstanceCount") != after.get("InstanceCount"):
+                change = {"InstanceGroupId": group.id, "InstanceCount": int(after["InstanceCount"])}
+                emr("modify_instance_groups", ClusterId=cluster_id, InstanceGroups=[change])
+                settle(resource, group)
         resource.template_properties = new
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Terminate the cluster; EMR refuses while it is termination protected."""
         if resource.state not in ENDED:
-            moto_internals.call("emr", request.region, "terminate_job_flows", JobFlowIds=[resource.id])
+            request.call("emr", "terminate_job_flows", JobFlowIds=[resource.id])
 
 
 def cluster_attribute(cluster: Untyped, name: str) -> str:
@@ -61,31 +76,25 @@ def cluster_attribute(cluster: Untyped, name: str) -> str:
 
 
 def job_flow(properties: Json) -> Json:
-    """Return the parameters of RunJobFlow for the properties of a template."""
-    parameters = {key: value for key, value in properties.items() if key not in {"Instances", "Configurations"}}
-    parameters["Configurations"] = api_configurations(properties.get("Configurations", []))
-    parameters["Instances"] = _instances(properties["Instances"])
-    return parameters
-
-
-def instance_group(role: str, properties: Json) -> Json:
-    """Return one instance group in the API's spelling."""
-    parameters = {**properties, "InstanceRole": role}
-    if "Configurations" in properties:
-        parameters["Configurations"] = api_configurations(properties["Configurations"])
-    return parameters
-
-
-def _instances(properties: Json) -> Json:
-    fleets = sorted(FLEETS & properties.keys())
+    """Return the parameters of RunJobFlow for the properties of a template. Raises ValidationError for a fleet."""
+    instances = properties["Instances"]
+    fleets = sorted(FLEETS & instances.keys())
     if fleets:
         raise ValidationError(message=f"the local AWS runs instance groups, not {', '.join(fleets)}")
-    if "Ec2SubnetIds" in properties:
+    if "Ec2SubnetIds" in instances:
         # The worse reading: EMR's API Reference says only that the list applies to instance fleets.
         raise ValidationError(message="Ec2SubnetIds applies to instance fleets; with instance groups, use Ec2SubnetId")
-    parameters = {key: value for key, value in properties.items() if key not in ROLES}
-    parameters["InstanceGroups"] = [instance_group(role, one) for role, one in _groups(properties)]
-    return parameters
+    groups = []
+    for role, group in _groups(instances):
+        groups.append({**group, "InstanceRole": role})
+        if "Configurations" in group:
+            groups[-1]["Configurations"] = api_configurations(group["Configurations"])
+    others = {key: value for key, value in instances.items() if key not in ROLES}
+    return {
+        **properties,
+        "Configurations": api_configurations(properties.get("Configurations", [])),
+        "Instances": {**others, "InstanceGroups": groups},
+    }
 
 
 def _groups(properties: Json) -> list[tuple[str, Json]]:
@@ -96,50 +105,18 @@ def _groups(properties: Json) -> list[tuple[str, Json]]:
     return groups
 
 
-def count_changes(cluster: Untyped, old: Json, new: Json) -> list[Json]:
-    """Return one entry of ModifyInstanceGroups for each group whose count in the template changed."""
-    pairs = zip(cluster.instance_groups, _groups(old), _groups(new), strict=False)
-    return [
-        {"InstanceGroupId": group.id, "InstanceCount": int(after["InstanceCount"])}
-        for group, (_, before), (_, after) in pairs
-        if before.get("InstanceCount") != after.get("InstanceCount")
-    ]
-
-
-def _update_flags(cluster_id: str, region: str, old: Json, new: Json) -> None:
+def update_flags(emr: Callable[..., object], cluster_id: str, old: Json, new: Json) -> None:
     """Set the flags that the template changes; others keep the value that an operator gave them."""
     instances = new.get("Instances", {})
     protected = instances.get("TerminationProtected", False)
-    was_protected = old.get("Instances", {}).get("TerminationProtected", False)
-    replacing = instances.get("UnhealthyNodeReplacement", True)
-    visible = new.get("VisibleToAllUsers", False)
-    ids = [cluster_id]
-    if protected != was_protected or controls.are_worse():
-        moto_internals.call("emr", region, "set_termination_protection", JobFlowIds=ids, TerminationProtected=protected)
-    moto_internals.call(
-        "emr", region, "set_unhealthy_node_replacement", JobFlowIds=ids, UnhealthyNodeReplacement=replacing
-    )
-    moto_internals.call("emr", region, "set_visible_to_all_users", JobFlowIds=ids, VisibleToAllUsers=visible)
+    ids = {"JobFlowIds": [cluster_id]}
+    if protected != old.get("Instances", {}).get("TerminationProtected", False) or controls.are_worse():
+        emr("set_termination_protection", **ids, TerminationProtected=protected)
+    replaces = instances.get("UnhealthyNodeReplacement", True)
+    emr("set_unhealthy_node_replacement", **ids, UnhealthyNodeReplacement=replaces)
+    emr("set_visible_to_all_users", **ids, VisibleToAllUsers=new.get("VisibleToAllUsers", False))
     if "StepConcurrencyLevel" in new:
-        level = new["StepConcurrencyLevel"]
-        moto_internals.call("emr", region, "modify_cluster", ClusterId=cluster_id, StepConcurrencyLevel=level)
-
-
-def _update_policies(cluster_id: str, region: str, new: Json) -> None:
-    for name, noun in {"ManagedScalingPolicy": "managed_scaling", "AutoTerminationPolicy": "auto_termination"}.items():
-        if name in new:
-            moto_internals.call("emr", region, f"put_{noun}_policy", ClusterId=cluster_id, **{name: new[name]})
-        else:
-            moto_internals.call("emr", region, f"remove_{noun}_policy", ClusterId=cluster_id)
-
-
-def _update_tags(cluster_id: str, region: str, old: Json, new: Json) -> None:
-    keys = {tag["Key"] for tag in new.get("Tags", [])}
-    removed = [tag["Key"] for tag in old.get("Tags", []) if tag["Key"] not in keys]
-    if removed:
-        moto_internals.call("emr", region, "remove_tags", ResourceId=cluster_id, TagKeys=removed)
-    if keys:
-        moto_internals.call("emr", region, "add_tags", ResourceId=cluster_id, Tags=new["Tags"])
+        emr("modify_cluster", ClusterId=cluster_id, StepConcurrencyLevel=new["StepConcurrencyLevel"])
 
 
 class SecurityConfiguration(ApiType):
@@ -150,14 +127,12 @@ class SecurityConfiguration(ApiType):
         name = str(request.properties.get("Name") or request.generated_name)
         document = request.properties["SecurityConfiguration"]
         text = document if isinstance(document, str) else json.dumps(document)
-        moto_internals.call(
-            "emr", request.region, "create_security_configuration", Name=name, SecurityConfiguration=text
-        )
+        request.call("emr", "create_security_configuration", Name=name, SecurityConfiguration=text)
         return ApiResource(physical_resource_id=name)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the security configuration."""
-        moto_internals.call("emr", request.region, "delete_security_configuration", Name=resource.physical_resource_id)
+        request.call("emr", "delete_security_configuration", Name=resource.physical_resource_id)
 
 
 class WalWorkspace(ApiType):

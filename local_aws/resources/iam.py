@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 from moto.iam.models import (
     AWSManagedPolicy,
@@ -17,16 +17,16 @@ from moto.iam.models import (
     aws_managed_policies_data,
 )
 
-from local_aws import moto_internals
 from local_aws.moto_internals import Json, Untyped, wrap
 from local_aws.resources import MotoType, ResourceRequest
+
+PREFIX = ":iam::aws:policy/"
 
 
 class RoleType(MotoType):
     """A role whose trust, policies and tags follow the template."""
 
-    def __init__(self) -> None:
-        super().__init__(Role)
+    model = Role
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new role; its managed policies must exist."""
@@ -34,66 +34,52 @@ class RoleType(MotoType):
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same role with the requested trust, policies and tags."""
-        name, region, properties = resource.name, request.region, request.properties
+        iam, properties = partial(request.call, "iam", RoleName=resource.name), request.properties
         trust = json.dumps({"Version": "2012-10-17", **properties["AssumeRolePolicyDocument"]})  # moto wants a version
-        moto_internals.call("iam", region, "update_assume_role_policy", RoleName=name, PolicyDocument=trust)
-        _follow_inline(resource, region, properties)
-        _follow_managed(name, region, properties)
-        moto_internals.call("iam", region, "tag_role", RoleName=name, Tags=properties.get("Tags", []))
+        iam("update_assume_role_policy", PolicyDocument=trust)
+        # Only policies inside the role: AWS::IAM::Policy manages its own.
+        inline = {one["PolicyName"]: one["PolicyDocument"] for one in properties.get("Policies", [])}
+        for policy, document in inline.items():
+            iam("put_role_policy", PolicyName=policy, PolicyDocument=json.dumps(document))
+        for policy in sorted(getattr(resource, "template_policies", set()) - inline.keys()):
+            iam("delete_role_policy", PolicyName=policy)
+        resource.template_policies = set(inline)
+        wanted = set(properties.get("ManagedPolicyArns", []))
+        have = {one["PolicyArn"] for one in iam("list_attached_role_policies")["AttachedPolicies"]}
+        for arn in sorted(wanted - have):
+            iam("attach_role_policy", PolicyArn=arn)
+        # A policy resource may have attached itself, so only AWS's own policies are detached.
+        for arn in sorted(arn for arn in have - wanted if PREFIX in arn):
+            iam("detach_role_policy", PolicyArn=arn)
+        iam("tag_role", Tags=properties.get("Tags", []))
         described = properties.get("Description", "")
-        moto_internals.call("iam", region, "update_role", RoleName=name, Description=described)
+        iam("update_role", Description=described)
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Detach every policy from the role and delete it."""
-        listed = moto_internals.call("iam", request.region, "list_attached_role_policies", RoleName=resource.name)
+        listed = request.call("iam", "list_attached_role_policies", RoleName=resource.name)
         for one in listed["AttachedPolicies"]:
             attachment = {"RoleName": resource.name, "PolicyArn": one["PolicyArn"]}
-            moto_internals.call("iam", request.region, "detach_role_policy", **attachment)
+            request.call("iam", "detach_role_policy", **attachment)
         super().delete(resource, request)
 
 
 class InstanceProfileType(MotoType):
     """An instance profile, which names one role."""
 
-    def __init__(self) -> None:
-        super().__init__(InstanceProfile)
+    model = InstanceProfile
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
         """Return the same profile with the requested role."""
         profile = resource.name
         for role in list(resource.roles):
             parameters = {"InstanceProfileName": profile, "RoleName": role.name}
-            moto_internals.call("iam", request.region, "remove_role_from_instance_profile", **parameters)
+            request.call("iam", "remove_role_from_instance_profile", **parameters)
         for name in request.properties["Roles"]:
             parameters = {"InstanceProfileName": profile, "RoleName": name}
-            moto_internals.call("iam", request.region, "add_role_to_instance_profile", **parameters)
+            request.call("iam", "add_role_to_instance_profile", **parameters)
         return resource
-
-
-def _follow_inline(role: Untyped, region: str, properties: Json) -> None:
-    # Only policies inside the role: AWS::IAM::Policy manages its own.
-    wanted = {one["PolicyName"]: one["PolicyDocument"] for one in properties.get("Policies", [])}
-    for name, document in wanted.items():
-        parameters = {"RoleName": role.name, "PolicyName": name, "PolicyDocument": json.dumps(document)}
-        moto_internals.call("iam", region, "put_role_policy", **parameters)
-    for name in sorted(getattr(role, "template_policies", set()) - wanted.keys()):
-        moto_internals.call("iam", region, "delete_role_policy", RoleName=role.name, PolicyName=name)
-    role.template_policies = set(wanted)
-
-
-def _follow_managed(role: str, region: str, properties: Json) -> None:
-    wanted = set(properties.get("ManagedPolicyArns", []))
-    listed = moto_internals.call("iam", region, "list_attached_role_policies", RoleName=role)["AttachedPolicies"]
-    have = {one["PolicyArn"] for one in listed}
-    for arn in sorted(wanted - have):
-        moto_internals.call("iam", region, "attach_role_policy", RoleName=role, PolicyArn=arn)
-    # A policy resource may have attached itself, so only AWS's own policies are detached.
-    for arn in sorted(arn for arn in have - wanted if ":iam::aws:policy/" in arn):
-        moto_internals.call("iam", region, "detach_role_policy", RoleName=role, PolicyArn=arn)
-
-
-PREFIX = ":iam::aws:policy/"
 
 
 def install() -> None:

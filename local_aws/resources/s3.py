@@ -10,7 +10,6 @@ from typing import Final
 from moto.cloudformation.exceptions import ValidationError
 from moto.s3.models import FakeBucket, s3_backends
 
-from local_aws import moto_internals
 from local_aws.moto_internals import Json, Untyped
 from local_aws.resources import ApiResource, ApiType, MotoType, ResourceRequest
 
@@ -39,16 +38,15 @@ FIRST: Final = {"VersioningConfiguration": 0, "OwnershipControls": 0}
 class BucketType(MotoType):
     """A type that creates buckets and keeps their whole configuration."""
 
-    def __init__(self) -> None:
-        super().__init__(FakeBucket)
+    model = FakeBucket
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new bucket."""
         name = self.name(request)
         _check_properties(request.properties)
-        location = {} if request.region == "us-east-1" else {"LocationConstraint": request.region}
-        placed = {"CreateBucketConfiguration": location} if location else {}
-        moto_internals.call("s3", request.region, "create_bucket", Bucket=name, **placed)
+        location = {"CreateBucketConfiguration": {"LocationConstraint": request.region}}
+        placed = {} if request.region == "us-east-1" else location
+        request.call("s3", "create_bucket", Bucket=name, **placed)
         _configure(name, request)
         return s3_backends[request.account_id]["aws"].get_bucket(name)
 
@@ -57,14 +55,19 @@ class BucketType(MotoType):
         _check_properties(request.properties)
         for key, (_, _, removal) in OPERATIONS.items():
             if removal and key not in request.properties:
-                moto_internals.call("s3", request.region, removal, Bucket=resource.name)
-        _remove_metrics(resource.name, request)
+                request.call("s3", removal, Bucket=resource.name)
+        listed = request.call("s3", "list_bucket_metrics_configurations", Bucket=resource.name)
+        wanted = {one["Id"] for one in request.properties.get("MetricsConfigurations", [])}
+        for metrics in listed.get("MetricsConfigurationList", []):
+            if metrics["Id"] not in wanted:
+                parameters = {"Bucket": resource.name, "Id": metrics["Id"]}
+                request.call("s3", "delete_bucket_metrics_configuration", **parameters)
         _configure(resource.name, request)
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Delete the bucket; S3 refuses while it holds an object."""
-        moto_internals.call("s3", request.region, "delete_bucket", Bucket=resource.name)
+        request.call("s3", "delete_bucket", Bucket=resource.name)
 
 
 def _check_properties(properties: Json, names: AbstractSet[str] = OPERATIONS.keys() | OTHERS) -> None:
@@ -77,23 +80,16 @@ def _configure(name: str, request: ResourceRequest) -> None:
     for key in sorted(OPERATIONS.keys() & request.properties.keys(), key=lambda one: FIRST.get(one, 1)):
         operation, argument, _ = OPERATIONS[key]
         value = {argument: _argument(key, request.properties[key])}
-        moto_internals.call("s3", request.region, operation, Bucket=name, **value)
+        request.call("s3", operation, Bucket=name, **value)
     if "AccessControl" in request.properties:
         canned = re.sub(r"(?<!^)(?=[A-Z])", "-", request.properties["AccessControl"]).lower()
-        moto_internals.call("s3", request.region, "put_bucket_acl", Bucket=name, ACL=canned)
+        request.call("s3", "put_bucket_acl", Bucket=name, ACL=canned)
     for metrics in request.properties.get("MetricsConfigurations", []):
-        parameters = {"Bucket": name, "Id": metrics["Id"], "MetricsConfiguration": _metrics(metrics)}
-        moto_internals.call("s3", request.region, "put_bucket_metrics_configuration", **parameters)
-
-
-def _remove_metrics(name: str, request: ResourceRequest) -> None:
-    listed = moto_internals.call("s3", request.region, "list_bucket_metrics_configurations", Bucket=name)
-    wanted = {one["Id"] for one in request.properties.get("MetricsConfigurations", [])}
-    for metrics in listed.get("MetricsConfigurationList", []):
-        if metrics["Id"] not in wanted:
-            moto_internals.call(
-                "s3", request.region, "delete_bucket_metrics_configuration", Bucket=name, Id=metrics["Id"]
-            )
+        _check_properties(metrics, {"Id", "Prefix"})
+        prefix = {"Filter": {"Prefix": metrics["Prefix"]}} if "Prefix" in metrics else {}
+        configuration = {"Id": metrics["Id"], **prefix}
+        parameters = {"Bucket": name, "Id": metrics["Id"], "MetricsConfiguration": configuration}
+        request.call("s3", "put_bucket_metrics_configuration", **parameters)
 
 
 def _argument(key: str, value: Untyped) -> Untyped:
@@ -112,12 +108,6 @@ def _argument(key: str, value: Untyped) -> Untyped:
             else {}
         )
     return {"TagSet": value} if key == "Tags" else value
-
-
-def _metrics(properties: Json) -> Json:
-    _check_properties(properties, {"Id", "Prefix"})
-    prefix = {"Filter": {"Prefix": properties["Prefix"]}} if "Prefix" in properties else {}
-    return {"Id": properties["Id"], **prefix}
 
 
 # Properties of a rule that S3 puts inside a structure: property: (structure, member).
@@ -148,7 +138,7 @@ class BucketPolicy(ApiType):
         """Put the policy on its bucket and return it."""
         bucket = request.properties["Bucket"]
         document = json.dumps(request.properties["PolicyDocument"])
-        moto_internals.call("s3", request.region, "put_bucket_policy", Bucket=bucket, Policy=document)
+        request.call("s3", "put_bucket_policy", Bucket=bucket, Policy=document)
         return ApiResource(physical_resource_id=bucket)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:  # noqa: ARG002 - a put replaces
@@ -157,4 +147,4 @@ class BucketPolicy(ApiType):
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Remove the policy from the bucket."""
-        moto_internals.call("s3", request.region, "delete_bucket_policy", Bucket=resource.physical_resource_id)
+        request.call("s3", "delete_bucket_policy", Bucket=resource.physical_resource_id)

@@ -10,7 +10,6 @@ from moto.logs.models import LogGroup
 from moto.sns.models import Topic
 from msgspec.structs import replace
 
-from local_aws import moto_internals
 from local_aws.moto_internals import Untyped
 from local_aws.resources import ApiResource, ApiType, MotoType, ResourceRequest
 
@@ -44,13 +43,13 @@ class AlarmType(NamedType):
 
     def put(self, name: str, request: ResourceRequest) -> ApiResource:
         """Pass every property unchanged to the API."""
-        moto_internals.call("cloudwatch", request.region, self.operation, **{**request.properties, "AlarmName": name})
+        request.call("cloudwatch", self.operation, **{**request.properties, "AlarmName": name})
         arn = f"arn:aws:cloudwatch:{request.region}:{request.account_id}:alarm:{name}"
         return ApiResource(physical_resource_id=name, attributes={"Arn": arn})
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the alarm."""
-        moto_internals.call("cloudwatch", request.region, "delete_alarms", AlarmNames=[resource.physical_resource_id])
+        request.call("cloudwatch", "delete_alarms", AlarmNames=[resource.physical_resource_id])
 
 
 class Dashboard(NamedType):
@@ -61,13 +60,13 @@ class Dashboard(NamedType):
     def put(self, name: str, request: ResourceRequest) -> ApiResource:
         """Put the body under the name."""
         body = request.properties["DashboardBody"]
-        moto_internals.call("cloudwatch", request.region, "put_dashboard", DashboardName=name, DashboardBody=body)
+        request.call("cloudwatch", "put_dashboard", DashboardName=name, DashboardBody=body)
         return ApiResource(physical_resource_id=name)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the dashboard."""
         names = [resource.physical_resource_id]
-        moto_internals.call("cloudwatch", request.region, "delete_dashboards", DashboardNames=names)
+        request.call("cloudwatch", "delete_dashboards", DashboardNames=names)
 
 
 class Parameter(ApiType):
@@ -87,12 +86,12 @@ class Parameter(ApiType):
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the parameter."""
-        moto_internals.call("ssm", request.region, "delete_parameter", Name=resource.physical_resource_id)
+        request.call("ssm", "delete_parameter", Name=resource.physical_resource_id)
 
     @staticmethod
     def _put(name: str, request: ResourceRequest, **options: object) -> ApiResource:
         properties = {key: value for key, value in request.properties.items() if key not in {"Name", "Tags"}}
-        moto_internals.call("ssm", request.region, "put_parameter", **{**properties, "Name": name, **options})
+        request.call("ssm", "put_parameter", **{**properties, "Name": name, **options})
         attributes = {key: str(properties[key]) for key in ("Type", "Value")}
         return ApiResource(physical_resource_id=name, attributes=attributes)
 
@@ -106,23 +105,21 @@ class ScheduleGroupType(ApiType):
         """Return the new group, under the template's name or a generated one."""
         name = str(request.properties.get("Name") or request.generated_name)
         tags = request.properties.get("Tags", [])
-        arn = moto_internals.call("scheduler", request.region, "create_schedule_group", Name=name, Tags=tags)[
-            "ScheduleGroupArn"
-        ]
+        arn = request.call("scheduler", "create_schedule_group", Name=name, Tags=tags)["ScheduleGroupArn"]
         return ApiResource(physical_resource_id=name, attributes={"Arn": arn})
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
         """Return the same group with the requested tags."""
         arn, tags = resource.attributes["Arn"], request.properties.get("Tags", [])
-        listed = moto_internals.call("scheduler", request.region, "list_tags_for_resource", ResourceArn=arn)["Tags"]
+        listed = request.call("scheduler", "list_tags_for_resource", ResourceArn=arn)["Tags"]
         old = [tag["Key"] for tag in listed]
-        moto_internals.call("scheduler", request.region, "untag_resource", ResourceArn=arn, TagKeys=old)
-        moto_internals.call("scheduler", request.region, "tag_resource", ResourceArn=arn, Tags=tags)
+        request.call("scheduler", "untag_resource", ResourceArn=arn, TagKeys=old)
+        request.call("scheduler", "tag_resource", ResourceArn=arn, Tags=tags)
         return resource
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """Delete the group with its schedules."""
-        moto_internals.call("scheduler", request.region, "delete_schedule_group", Name=resource.physical_resource_id)
+        request.call("scheduler", "delete_schedule_group", Name=resource.physical_resource_id)
 
 
 class FunctionType(ApiType):
@@ -144,8 +141,7 @@ class FunctionType(ApiType):
 class LogGroupType(MotoType):
     """A log group that moto creates, and whose retention follows the template."""
 
-    def __init__(self) -> None:
-        super().__init__(LogGroup)
+    model = LogGroup
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new log group."""
@@ -155,21 +151,17 @@ class LogGroupType(MotoType):
         """Return the same log group with the requested retention."""
         group, days = {"logGroupName": resource.name}, request.properties.get("RetentionInDays")
         if days:
-            moto_internals.call("logs", request.region, "put_retention_policy", **group, retentionInDays=days)
+            request.call("logs", "put_retention_policy", **group, retentionInDays=days)
         else:
-            moto_internals.call("logs", request.region, "delete_retention_policy", **group)
+            request.call("logs", "delete_retention_policy", **group)
         return resource
 
 
 class KeyType(MotoType):
     """A key that moto creates, and whose policy, rotation and tags follow the template."""
 
-    def __init__(self) -> None:
-        super().__init__(Key)
-
-    def has_attribute(self, name: str) -> bool:
-        """Return whether Fn::GetAtt knows the name."""
-        return name in {"Arn", "KeyId"}
+    model = Key
+    attributes = frozenset({"Arn", "KeyId"})
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new key. KMS spells tags in a way that moto's model does not read, so `update` puts them."""
@@ -180,28 +172,21 @@ class KeyType(MotoType):
         """Return the same key with the requested policy, description, rotation and tags."""
         key, properties = resource.id, request.properties
         policy = json.dumps(properties["KeyPolicy"])
-        moto_internals.call("kms", request.region, "put_key_policy", KeyId=key, PolicyName="default", Policy=policy)
+        request.call("kms", "put_key_policy", KeyId=key, PolicyName="default", Policy=policy)
         description = properties.get("Description", "")
-        moto_internals.call("kms", request.region, "update_key_description", KeyId=key, Description=description)
+        request.call("kms", "update_key_description", KeyId=key, Description=description)
         rotates = str(properties.get("EnableKeyRotation", False)).lower() == "true"
-        moto_internals.call(
-            "kms", request.region, "enable_key_rotation" if rotates else "disable_key_rotation", KeyId=key
-        )
-        self._tag(key, request)
-        return resource
-
-    def _tag(self, key: str, request: ResourceRequest) -> None:
-        old = [
-            tag["TagKey"] for tag in moto_internals.call("kms", request.region, "list_resource_tags", KeyId=key)["Tags"]
-        ]
-        moto_internals.call("kms", request.region, "untag_resource", KeyId=key, TagKeys=old)
+        request.call("kms", "enable_key_rotation" if rotates else "disable_key_rotation", KeyId=key)
+        old = [tag["TagKey"] for tag in request.call("kms", "list_resource_tags", KeyId=key)["Tags"]]
+        request.call("kms", "untag_resource", KeyId=key, TagKeys=old)
         tags = [{"TagKey": tag["Key"], "TagValue": tag["Value"]} for tag in request.properties.get("Tags", [])]
-        moto_internals.call("kms", request.region, "tag_resource", KeyId=key, Tags=tags)
+        request.call("kms", "tag_resource", KeyId=key, Tags=tags)
+        return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Schedule the key's deletion, as CloudFormation does."""
         days = request.properties.get("PendingWindowInDays", 30)
-        moto_internals.call("kms", request.region, "schedule_key_deletion", KeyId=resource.id, PendingWindowInDays=days)
+        request.call("kms", "schedule_key_deletion", KeyId=resource.id, PendingWindowInDays=days)
 
 
 class Blank(ApiType):
@@ -222,20 +207,16 @@ ATTRIBUTES: Final = ("DisplayName", "KmsMasterKeyId", "SignatureVersion", "Traci
 class TopicType(MotoType):
     """A topic, with its attributes, tags and the subscriptions written inside it."""
 
-    def __init__(self) -> None:
-        super().__init__(Topic)
-
-    def has_attribute(self, name: str) -> bool:
-        """Return whether Fn::GetAtt knows the name; moto knows TopicName only."""
-        return name in {"TopicArn", "TopicName"}
+    model = Topic
+    attributes = frozenset({"TopicArn", "TopicName"})
 
     def create(self, request: ResourceRequest) -> Untyped:
         """Return the new topic."""
         attributes = {name: str(request.properties[name]) for name in ATTRIBUTES if name in request.properties}
         topic = {"Name": self.name(request), "Attributes": attributes, "Tags": request.properties.get("Tags", [])}
-        arn = moto_internals.call("sns", request.region, "create_topic", **topic)["TopicArn"]
+        arn = request.call("sns", "create_topic", **topic)["TopicArn"]
         for one in request.properties.get("Subscription", []):
-            subscribe(arn, request.region, one["Protocol"], one["Endpoint"])
+            subscribe(request, arn, one["Protocol"], one["Endpoint"])
         return ApiResource(physical_resource_id=arn, attributes={"TopicArn": arn, "TopicName": self.name(request)})
 
     def update(self, resource: Untyped, request: ResourceRequest) -> Untyped:
@@ -244,15 +225,13 @@ class TopicType(MotoType):
         for name in ATTRIBUTES:
             value = str(request.properties.get(name, ""))
             parameters = {"TopicArn": arn, "AttributeName": name, "AttributeValue": value}
-            moto_internals.call("sns", request.region, "set_topic_attributes", **parameters)
-        moto_internals.call(
-            "sns", request.region, "tag_resource", ResourceArn=arn, Tags=request.properties.get("Tags", [])
-        )
+            request.call("sns", "set_topic_attributes", **parameters)
+        request.call("sns", "tag_resource", ResourceArn=arn, Tags=request.properties.get("Tags", []))
         return resource
 
     def delete(self, resource: Untyped, request: ResourceRequest) -> None:
         """Delete the topic."""
-        moto_internals.call("sns", request.region, "delete_topic", TopicArn=resource.physical_resource_id)
+        request.call("sns", "delete_topic", TopicArn=resource.physical_resource_id)
 
 
 class TopicPolicy(ApiType):
@@ -263,7 +242,7 @@ class TopicPolicy(ApiType):
         document = json.dumps(request.properties["PolicyDocument"])
         for topic in request.properties["Topics"]:
             parameters = {"TopicArn": topic, "AttributeName": "Policy", "AttributeValue": document}
-            moto_internals.call("sns", request.region, "set_topic_attributes", **parameters)
+            request.call("sns", "set_topic_attributes", **parameters)
         return ApiResource(physical_resource_id=request.generated_name)
 
     def update(self, resource: ApiResource, request: ResourceRequest) -> ApiResource:
@@ -278,15 +257,15 @@ class Subscription(ApiType):
     def create(self, request: ResourceRequest) -> ApiResource:
         """Return the new subscription."""
         properties = request.properties
-        arn = subscribe(properties["TopicArn"], request.region, properties["Protocol"], properties["Endpoint"])
+        arn = subscribe(request, properties["TopicArn"], properties["Protocol"], properties["Endpoint"])
         return ApiResource(physical_resource_id=arn)
 
     def delete(self, resource: ApiResource, request: ResourceRequest) -> None:
         """End the subscription."""
-        moto_internals.call("sns", request.region, "unsubscribe", SubscriptionArn=resource.physical_resource_id)
+        request.call("sns", "unsubscribe", SubscriptionArn=resource.physical_resource_id)
 
 
-def subscribe(topic: str, region: str, protocol: str, endpoint: str) -> str:
+def subscribe(request: ResourceRequest, topic: str, protocol: str, endpoint: str) -> str:
     """Return the ARN of a new subscription."""
     parameters = {"TopicArn": topic, "Protocol": protocol, "Endpoint": endpoint, "ReturnSubscriptionArn": True}
-    return str(moto_internals.call("sns", region, "subscribe", **parameters)["SubscriptionArn"])
+    return str(request.call("sns", "subscribe", **parameters)["SubscriptionArn"])

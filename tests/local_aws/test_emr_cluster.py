@@ -169,11 +169,11 @@ def test_a_program_that_takes_longer_than_an_answer_ends_later(aws: Bench, monke
     monkeypatch.setattr(nodes, "ANSWER_SECONDS", 0.0)
     monkeypatch.setattr(nodes, "has_nodes", lambda: True)
 
-    def run(_: nodes.StepRun, arguments: Sequence[str]) -> bool:
+    def run(_: str, __: nodes.SimulatedHBase, arguments: Sequence[str], *___: object) -> bool:
         runs.append(arguments)
         return may_end.wait(HANG_SECONDS)
 
-    monkeypatch.setattr(nodes.StepRun, "run", run)
+    monkeypatch.setattr(nodes, "run_step", run)
     step = {"Name": "s", "HadoopJarStep": {"Jar": "command-runner.jar", "Args": ["bash", "-c", "sleep"]}}
     step_id = aws.emr.add_job_flow_steps(JobFlowId=cluster_id, Steps=[step])["StepIds"][0]
 

@@ -13,10 +13,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from local_aws import controls, moto_internals
+from local_aws import controls
 from local_aws.controls import READINGS
 from local_aws.emr.instance_groups import visible_version
-from local_aws.resources.emr import _update_flags
+from local_aws.resources.emr import update_flags
 from local_aws.server import LocalAws, local_aws
 from tests.operations.test_deploy_end_to_end import account
 from warmbase.operations.deploy.cdk import run_cdk
@@ -52,9 +52,8 @@ def test_an_update_of_a_stack_lifts_the_protection_only_in_the_worse_reading(
 ) -> None:
     calls = []
     monkeypatch.setattr(controls, "are_worse", lambda: are_worse)
-    monkeypatch.setattr(moto_internals, "call", lambda *call, **_: calls.append(call[2]))
     properties = {"Instances": {"Ec2SubnetId": "subnet-1"}}
-    _update_flags("j-1", "us-east-1", properties, {**properties, "Tags": []})
+    update_flags(lambda call, **_: calls.append(call), "j-1", properties, {**properties, "Tags": []})
     assert ("set_termination_protection" in calls) == are_worse
 
 
