@@ -10,17 +10,15 @@ from msgspec.structs import replace
 from tools.published.benchmark import HANDLERS, ROUND_TRIPS_MS, WARM, WARM_MS, YCSB_ZIPF, ZIPF, Benchmark, slots, worth
 from tools.published.cloudera import PRODUCTION_READS, RECOVERY_READS, Cod
 from tools.published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigures, Verdict
+from tools.published.page import published_benchmark
 from tools.published.sources import all_results
-from warmbase.environments.planning import requirements, world
-from warmbase.environments.reader import read_environment
 from warmbase.sizing.modes import HDFS, S3_CACHED, S3_PLAIN
 from warmbase.sizing.workload.read import Hits
 
 
 @pytest.fixture(scope="module")
 def benchmark() -> Benchmark:
-    environment = read_environment("published-emr")
-    return Benchmark(requirements=requirements(environment, environment.active), world=world(environment))
+    return published_benchmark()
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +65,7 @@ def test_a_verdict_is_that_of_the_ratio_or_of_the_bound(
 
 
 def test_there_are_at_least_twenty_figures_from_six_sources(result: tuple[SourceFigures, ...]) -> None:
-    assert len({results.source.title for results in result}) == 6
+    assert len({results.title for results in result}) == 6
     assert all(results.figures for results in result)
     assert sum(len(results.figures) for results in result) >= 20
     assert sum(one.kind is FigureOrigin.MODEL for results in result for one in results.figures) >= 20

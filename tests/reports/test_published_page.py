@@ -56,7 +56,7 @@ def test_every_figure_is_a_row_and_every_remark_is_below_its_table(
 ) -> None:
     flat = " ".join(page.split())
     for results in sources:
-        assert f"*{results.source.title}*" in page
+        assert f"*{results.title}*" in page
         for number, figure in enumerate(results.figures, 1):
             assert f"| {number} | **{figure.what}**, {figure.place} | {figure.published} {figure.unit}".rstrip() in page
             assert not figure.remark or f"- **{number}**: {figure.remark}" in flat

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 from msgspec import Struct
 
-from warmbase.ground.errors import OperationFailed, Problem
+from warmbase.ground.errors import OperationFailed
 
 HBASE_GROUP: Final = "org.apache.hbase"
 HADOOP_GROUP: Final = "org.apache.hadoop"
@@ -98,38 +98,19 @@ class CatalogueColumn(Struct, frozen=True, kw_only=True):
         return tuple(Artifact(group=self.group, module=module, version=version) for module in self.modules)
 
 
-HBASE: Final = (
-    CatalogueColumn(version="1.4.14", group=HBASE_GROUP, modules=HBASE_1, nearest=("1.4.13",)),
-    CatalogueColumn(version="2.4.17", group=HBASE_GROUP, modules=HBASE_2_4, nearest=("2.4.18", "2.6.1")),
-    CatalogueColumn(
-        version="2.5.13",
-        group=HBASE_GROUP,
-        modules=HBASE_2_5,
-        nearest=("2.5.13-hadoop3", "2.6.1", "3.0.0-alpha-3"),
-    ),
-    CatalogueColumn(version="2.6.1", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("3.0.0-alpha-3",)),
-    CatalogueColumn(
-        version="2.6.2", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("2.6.2-hadoop3", "2.6.1", "3.0.0-alpha-3")
-    ),
-    CatalogueColumn(version="2.6.4", group=HBASE_GROUP, modules=HBASE_2_6, nearest=("2.6.3", "2.6.1", "3.0.0-alpha-3")),
-    CatalogueColumn(
-        version="2.6.5",
-        group=HBASE_GROUP,
-        modules=HBASE_2_6,
-        nearest=("2.6.6", "2.6.4", "2.6.1", "3.0.0-alpha-3"),
-    ),
-    CatalogueColumn(
-        version="2.6.6",
-        group=HBASE_GROUP,
-        modules=HBASE_2_6,
-        nearest=("2.6.7", "2.6.5", "2.6.4", "2.6.1", "3.0.0-alpha-3"),
-    ),
-    CatalogueColumn(
-        version="3.0.0",
-        group=HBASE_GROUP,
-        modules=HBASE_3,
-        nearest=("3.0.0-beta-1", "3.0.0-alpha-4", "3.0.0-alpha-3"),
-    ),
+HBASE: Final = tuple(
+    CatalogueColumn(version=version, group=HBASE_GROUP, modules=modules, nearest=nearest)
+    for version, modules, nearest in (
+        ("1.4.14", HBASE_1, ("1.4.13",)),
+        ("2.4.17", HBASE_2_4, ("2.4.18", "2.6.1")),
+        ("2.5.13", HBASE_2_5, ("2.5.13-hadoop3", "2.6.1", "3.0.0-alpha-3")),
+        ("2.6.1", HBASE_2_6, ("3.0.0-alpha-3",)),
+        ("2.6.2", HBASE_2_6, ("2.6.2-hadoop3", "2.6.1", "3.0.0-alpha-3")),
+        ("2.6.4", HBASE_2_6, ("2.6.3", "2.6.1", "3.0.0-alpha-3")),
+        ("2.6.5", HBASE_2_6, ("2.6.6", "2.6.4", "2.6.1", "3.0.0-alpha-3")),
+        ("2.6.6", HBASE_2_6, ("2.6.7", "2.6.5", "2.6.4", "2.6.1", "3.0.0-alpha-3")),
+        ("3.0.0", HBASE_3, ("3.0.0-beta-1", "3.0.0-alpha-4", "3.0.0-alpha-3")),
+    )
 )
 HADOOP: Final = tuple(
     CatalogueColumn(version=version, group=HADOOP_GROUP, modules=HADOOP_3) for version in ("3.4.0", "3.4.1", "3.4.2")
@@ -213,50 +194,38 @@ def fetch(artifacts: Iterable[Artifact], cache: Path) -> frozenset[Artifact]:
     """
     wanted = frozenset(artifacts)
     missing = [artifact for artifact in wanted if not artifact.jar(cache).exists()]
-    if missing:
-        _run_maven(_project(missing, cache))
-    return frozenset(artifact for artifact in wanted if artifact.jar(cache).exists())
-
-
-def _project(artifacts: Iterable[Artifact], cache: Path) -> Path:
-    """Return a directory with a Maven project that copies the jars."""
+    if not missing:
+        return wanted
     project = cache / "project"
     shutil.rmtree(project, ignore_errors=True)
-    names = sorted(_write_module(artifact, project, cache) for artifact in artifacts)
-    modules = "".join(f"<module>{name}</module>" for name in names)
+    for artifact in missing:
+        text = MODULE.format(
+            name=artifact.name,
+            plugin=PLUGIN_VERSION,
+            group=artifact.group,
+            module=artifact.module,
+            version=artifact.version,
+            directory=escape(str((cache / "jars").absolute())),
+        )
+        (project / artifact.name).mkdir(parents=True)
+        (project / artifact.name / "pom.xml").write_text(text, encoding="utf-8")
+    modules = "".join(f"<module>{name}</module>" for name in sorted(artifact.name for artifact in missing))
     (project / "pom.xml").write_text(PARENT.format(modules=modules), encoding="utf-8")
-    return project
-
-
-def _write_module(artifact: Artifact, project: Path, cache: Path) -> str:
-    text = MODULE.format(
-        name=artifact.name,
-        plugin=PLUGIN_VERSION,
-        group=artifact.group,
-        module=artifact.module,
-        version=artifact.version,
-        directory=escape(str((cache / "jars").absolute())),
-    )
-    (project / artifact.name).mkdir(parents=True)
-    (project / artifact.name / "pom.xml").write_text(text, encoding="utf-8")
-    return artifact.name
-
-
-def _run_maven(project: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
-        raise OperationFailed(
-            Problem(where="mvn", what="is not on the PATH", why="Maven fetches the jars", fix="install Apache Maven 3")
+        raise OperationFailed.of(
+            where="mvn", what="is not on the PATH", why="Maven fetches the jars", fix="install Apache Maven 3"
         )
     # Strict checksums; a module that fails does not stop the others.
     command = [maven, "-B", "-C", "-fae", f"-T{THREADS}", "-f", str(project / "pom.xml"), "validate"]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired as error:
-        raise OperationFailed(
-            Problem(where="mvn", what=f"Maven did not end within {TIMEOUT_SECONDS} s", why="", fix=AGAIN)
+        raise OperationFailed.of(
+            where="mvn", what=f"Maven did not end within {TIMEOUT_SECONDS} s", why="", fix=AGAIN
         ) from error
     failed = [line for line in ran.stdout.splitlines() if "Could not transfer artifact" in line]
     if failed or (ran.returncode and "Reactor Summary" not in ran.stdout):
         lines = "\n".join(failed[:3] or ran.stdout.splitlines()[-10:])
-        raise OperationFailed(Problem(where="mvn", what="Maven could not fetch every jar", why=lines, fix=AGAIN))
+        raise OperationFailed.of(where="mvn", what="Maven could not fetch every jar", why=lines, fix=AGAIN)
+    return frozenset(artifact for artifact in wanted if artifact.jar(cache).exists())

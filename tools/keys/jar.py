@@ -160,32 +160,11 @@ class _Bytes:
         self.position += length_bytes
 
 
-class _Pool(Struct, frozen=True, kw_only=True):
-    """The constant pool by index: texts, numbers, and for each string the index of its text."""
-
-    texts: Mapping[int, str]
-    numbers: Mapping[int, int | float]
-    strings: Mapping[int, int]
-
-    def value(self, index: int) -> Value:
-        return self.numbers[index] if index in self.numbers else self.texts[self.strings[index]]
-
-
 def _read(data: _Bytes) -> ClassFile:
     if data.u4() != MAGIC:
         raise ValueError("not a class file: no magic number")
     data.skip(4)  # version
-    pool = _pool(data)
-    data.skip(6)  # access, this class, its superclass
-    data.skip(2 * data.u2())  # interfaces
-    fields = [_field(data, pool) for _ in range(data.u2())]
-    return ClassFile(
-        strings=tuple(pool.texts[text] for text in pool.strings.values()),
-        constants={name: constant for name, constant in fields if constant is not None},
-    )
-
-
-def _pool(data: _Bytes) -> _Pool:
+    # The constant pool by index: texts, numbers, and for each string the index of its text.
     texts: dict[int, str] = {}
     numbers: dict[int, int | float] = {}
     strings: dict[int, int] = {}
@@ -201,20 +180,21 @@ def _pool(data: _Bytes) -> _Pool:
         else:
             data.skip(OPAQUE_BYTES[tag])
         index += 2 if tag in TWO_ENTRIES else 1
-    return _Pool(texts=texts, numbers=numbers, strings=strings)
-
-
-def _field(data: _Bytes, pool: _Pool) -> tuple[str, Constant | None]:
-    data.skip(2)  # access
-    name, descriptor = pool.texts[data.u2()], pool.texts[data.u2()]
-    constant = None
-    for _ in range(data.u2()):
-        attribute, length_bytes = pool.texts[data.u2()], data.u4()
-        if attribute == "ConstantValue":
-            constant = Constant(descriptor=descriptor, value=pool.value(data.u2()))
-        else:
-            data.skip(length_bytes)
-    return name, constant
+    data.skip(6)  # access, this class, its superclass
+    data.skip(2 * data.u2())  # interfaces
+    constants: dict[str, Constant] = {}
+    for _ in range(data.u2()):  # fields
+        data.skip(2)  # access
+        name, descriptor = texts[data.u2()], texts[data.u2()]
+        for _ in range(data.u2()):
+            attribute, length_bytes = texts[data.u2()], data.u4()
+            if attribute == "ConstantValue":
+                index = data.u2()
+                value = numbers[index] if index in numbers else texts[strings[index]]
+                constants[name] = Constant(descriptor=descriptor, value=value)
+            else:
+                data.skip(length_bytes)
+    return ClassFile(strings=tuple(texts[text] for text in strings.values()), constants=constants)
 
 
 NAME: Final = re.compile(r"[A-Za-z0-9][\w-]*(?:\.[\w-]+)+(?<![_-])", re.ASCII)

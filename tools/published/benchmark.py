@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import product
 from typing import Final
 
 from msgspec import Struct
@@ -141,11 +142,11 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
 
     def serialised(self) -> BenchmarkReading:
         """A value holds 850 kB, and HBase stores a key beside each cell."""
-        return self._with_row(self._serialised_row_bytes)
+        return self._with_row(FIELDS * self.workload.key_value_bytes)
 
     def together(self, hits: Hits) -> BenchmarkReading:
         """Cells with their keys, slots apart, and these hits: all that the prediction leaves out."""
-        candidate = self._candidate_with(self._serialised_row_bytes)
+        candidate = self._candidate_with(FIELDS * self.workload.key_value_bytes)
         read = candidate.inputs.read
         return _reading(candidate, replace(read, runs=read.blocks), hits)
 
@@ -169,7 +170,23 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
 
     def uncached(self) -> tuple[Uncached, ...]:
         """Every stated combination of handlers and round trips."""
-        return tuple(self._uncached(handlers, trip) for handlers in HANDLERS for trip in ROUND_TRIPS_MS)
+        candidate, read, combinations = self.candidate, self.candidate.inputs.read, []
+        for handlers, trip_ms in product(HANDLERS, ROUND_TRIPS_MS):
+            timings = replace(candidate.inputs.timings, s3_first_byte_seconds=trip_ms / 1000)
+            one = replace(candidate.cluster(candidate.count), disk=None, handlers=handlers)
+            one_prefix, several_prefixes = (
+                _load(candidate, cluster, read, Hits(ratio=0.0), timings)
+                for cluster in (one, replace(one, s3_prefixes=EVERYWHERE))
+            )
+            combinations.append(
+                Uncached(
+                    handlers=handlers,
+                    round_trip_ms=trip_ms,
+                    one_prefix=one_prefix,
+                    several_prefixes=several_prefixes,
+                )
+            )
+        return tuple(combinations)
 
     def provisioned(self) -> Provisioned:
         """Return throughput to the instance's sustained limit, and the fewest IOPS on sale that carry it."""
@@ -180,14 +197,12 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
         iops = gp3.IOPS_STEP * math.ceil(throughput_mib_s * MIB * ios_per_byte / gp3.IOPS_STEP)
         volume = replace(self.cache_volume, throughput_mib_s=throughput_mib_s, iops=iops)
         others = (other for other in self.plan.core.volumes if other.purpose != "cache")
-        changed = self._with_volumes((volume, *others))
+        cluster = self.requirements.cluster
+        core = replace(cluster.core, volumes=(volume, *others))
+        changed = replace(self.requirements, cluster=replace(cluster, core=core))
         candidate = _candidate(changed, self.world)
         more = plan(changed, self.world).cost.usd_per_month - self.plan.cost.usd_per_month
         return Provisioned(volume=volume, predicted=_reading(candidate, candidate.inputs.read), usd_per_month_more=more)
-
-    @property
-    def _serialised_row_bytes(self) -> int:
-        return FIELDS * self.workload.key_value_bytes
 
     def _candidate_with(self, row_bytes: int) -> Candidate:
         changed = replace(self.requirements, workload=replace(self.workload, row_bytes=row_bytes))
@@ -196,22 +211,6 @@ class Benchmark(Struct, frozen=True, kw_only=True, dict=True):
     def _with_row(self, row_bytes: int) -> BenchmarkReading:
         candidate = self._candidate_with(row_bytes)
         return _reading(candidate, candidate.inputs.read)
-
-    def _with_volumes(self, volumes: tuple[Volume, ...]) -> Requirements:
-        cluster = self.requirements.cluster
-        return replace(self.requirements, cluster=replace(cluster, core=replace(cluster.core, volumes=volumes)))
-
-    def _uncached(self, handlers: int, round_trip_ms: int) -> Uncached:
-        candidate = self.candidate
-        timings = replace(candidate.inputs.timings, s3_first_byte_seconds=round_trip_ms / 1000)
-        one = replace(candidate.cluster(candidate.count), disk=None, handlers=handlers)
-        readings = [
-            _load(candidate, cluster, candidate.inputs.read, Hits(ratio=0.0), timings)
-            for cluster in (one, replace(one, s3_prefixes=EVERYWHERE))
-        ]
-        return Uncached(
-            handlers=handlers, round_trip_ms=round_trip_ms, one_prefix=readings[0], several_prefixes=readings[1]
-        )
 
 
 def _candidate(requirements: Requirements, world: World) -> Candidate:
@@ -289,20 +288,21 @@ class Worth(Struct, frozen=True, kw_only=True):
 
 def slots() -> tuple[Slots, ...]:
     """Return how many blocks of 64 KiB a TiB of cache holds, for cells from small to large."""
-    return tuple(_slots(cell_bytes) for cell_bytes in CELLS_BYTES)
-
-
-def _slots(cell_bytes: int) -> Slots:
-    lengths = block_lengths(BLOCK_BYTES, cell_bytes)
-    ours = bucket_sizes(lengths, must_fit_bytes=lengths.largest_bytes)
-    default, chosen = (BucketAllocator(capacity_bytes=TIB, sizes=sizes) for sizes in (DEFAULT_BUCKET_SIZES, ours))
-    return Slots(
-        cell_bytes=cell_bytes,
-        default_fraction=default.slot_efficiency_fraction(lengths),
-        ours_fraction=chosen.slot_efficiency_fraction(lengths),
-        more_blocks_fraction=chosen.block_capacity(lengths) / default.block_capacity(lengths) - 1,
-        sizes=ours,
-    )
+    results = []
+    for cell_bytes in CELLS_BYTES:
+        lengths = block_lengths(BLOCK_BYTES, cell_bytes)
+        ours = bucket_sizes(lengths, must_fit_bytes=lengths.largest_bytes)
+        default, chosen = (BucketAllocator(capacity_bytes=TIB, sizes=sizes) for sizes in (DEFAULT_BUCKET_SIZES, ours))
+        results.append(
+            Slots(
+                cell_bytes=cell_bytes,
+                default_fraction=default.slot_efficiency_fraction(lengths),
+                ours_fraction=chosen.slot_efficiency_fraction(lengths),
+                more_blocks_fraction=chosen.block_capacity(lengths) / default.block_capacity(lengths) - 1,
+                sizes=ours,
+            )
+        )
+    return tuple(results)
 
 
 def worth(benchmark: Benchmark) -> tuple[Worth, ...]:

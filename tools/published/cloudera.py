@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tools.published.figure import PublishedFigure, PublishedSource, SourceFigures, arithmetic_figure, model_figure
+from tools.published.figure import SourceFigures, arithmetic_figure, model_figure
 from warmbase.ground.block import key_value_bytes
 from warmbase.ground.units import SECONDS_PER_HOUR, format_percent
 from warmbase.sizing.cache.warm_up import PREFETCH_THREADS, Prefetch
@@ -119,10 +119,6 @@ def copied(*, into_hdfs: bool) -> Eta:
     )
 
 
-SOURCE: Final = PublishedSource(
-    title="Cloudera Operational Database (COD) Performance Benchmarking: Comparing HDFS and Cloud Storage",
-    publisher="Cloudera Blog",
-)
 TB: Final = 10**12
 CACHE_TB: Final = 32
 SIDECARS: Final = 10
@@ -132,25 +128,25 @@ LOAD_HOURS: Final = 52
 FIELDS: Final = 10
 CELL_BYTES: Final = key_value_bytes(value_bytes=FIELD_BYTES, row_key_bytes=23, family_bytes=2, qualifier_bytes=6)
 COST: Final = "highlights"
+GB: Final = 10**9
+SNAPSHOT: Final = "important findings, snapshot time"
+WARMING_BYTES_PER_SECOND: Final = 2.62e9
+LARGE_CACHE_BYTES: Final = 1_500 * GB
 
 
 def results(cod: Cod) -> SourceFigures:
     """All of this source's figures that can be computed."""
-    figures = (
-        *_data(),
-        *_cache(cod),
-        *snapshot_figures(),
-        *warming_figures(cod),
-        *_cost(cod),
-        _highlight(),
-    )
-    return SourceFigures(source=SOURCE, figures=figures)
-
-
-def _data() -> tuple[PublishedFigure, ...]:
     rate = ROWS / (LOAD_HOURS * SECONDS_PER_HOUR)
     diffed = FIELD_BYTES + (CELL_BYTES - FIELD_BYTES) * ENCODED_KEY_FRACTION["FAST_DIFF"]
-    return (
+    demand = cod.question.demand
+    needed = demand.everything_bytes / TB
+    out, into = copied(into_hdfs=False), copied(into_hdfs=True)
+    worker = WARMING_BYTES_PER_SECOND / WORKERS
+    gets = WARMING_BYTES_PER_SECOND / demand.blocks.on_disk_bytes
+    filled, longer = cod.warm_up(STORED_BYTES / WORKERS), cod.warm_up(LARGE_CACHE_BYTES)
+    how = f"{PREFETCH_THREADS} prefetch threads a worker, 64 MiB a GET; limit: {filled.limit}"
+    cached, plain = _over_hdfs(cod, S3_CACHED, PRODUCTION_READS), _over_hdfs(cod, S3_PLAIN, RECOVERY_READS)
+    figures = (
         arithmetic_figure(
             what="rows loaded",
             place="test methodology",
@@ -171,12 +167,6 @@ def _data() -> tuple[PublishedFigure, ...]:
             remark="20 TB are the values alone. With keys so little is stored only under an encoding: FAST_DIFF leaves "
             f"about {ROWS * FIELDS * diffed / TB:.1f} TB. The source states neither record nor encoding.",
         ),
-    )
-
-
-def _cache(cod: Cod) -> tuple[PublishedFigure, ...]:
-    needed = cod.question.demand.everything_bytes / TB
-    return (
         arithmetic_figure(
             what="cache of one worker",
             place="test environment",
@@ -195,135 +185,47 @@ def _cache(cod: Cod) -> tuple[PublishedFigure, ...]:
             remark=f"The published cache holds everything, and {format_percent(CACHE_TB / needed - 1)} more: it says "
             "nothing about a cache that must choose.",
         ),
-        _hdfs_storage(),
-    )
-
-
-def _hdfs_storage() -> PublishedFigure:
-    return model_figure(
-        what="HDFS storage for each byte",
-        place=COST,
-        published="3",
-        ours=HDFS_REPLICATION / HDFS_FILL_FRACTION,
-        unit="times",
-        how=f"three replicas on volumes filled to {format_percent(HDFS_FILL_FRACTION)}",
-        remark="Three copies alone fill the disks to the last byte; compaction and lost nodes need room.",
-    )
-
-
-def _cost(cod: Cod) -> tuple[PublishedFigure, ...]:
-    cached, plain = _over_hdfs(cod, S3_CACHED, PRODUCTION_READS), _over_hdfs(cod, S3_PLAIN, RECOVERY_READS)
-    return (
         model_figure(
-            what="cost of S3 with cache over HDFS",
-            place=f"{COST}, “40% reduction”",
-            published="0.60",
-            ours=(min(cached), max(cached)),
+            what="HDFS storage for each byte",
+            place=COST,
+            published="3",
+            ours=HDFS_REPLICATION / HDFS_FILL_FRACTION,
             unit="times",
-            how=f"cheapest cluster of each mode for {_from_to(PRODUCTION_READS)} reads/s; {cod.world.prices.region}, "
-            "gp3 for HDD",
-            remark="The load decides: HDFS is cheap where much data is read little, the cache where it is read a lot. "
-            "The source gives its load and its bill in pictures only.",
+            how=f"three replicas on volumes filled to {format_percent(HDFS_FILL_FRACTION)}",
+            remark="Three copies alone fill the disks to the last byte; compaction and lost nodes need room.",
         ),
         model_figure(
-            what="cost of S3 without cache over HDFS",
-            place=f"{COST}, “25% cost savings”",
-            published="0.75",
-            ours=(min(plain), max(plain)),
-            unit="times",
-            how=f"the same for {_from_to(RECOVERY_READS)} reads/s",
-            remark="The same nodes cost less without a cache than with one, so that 25 % saved here and 40 % there "
-            "cannot be of as many nodes.",
+            what="snapshot, cluster to cloud",
+            place=SNAPSHOT,
+            published="~70",
+            ours=out.seconds / 60,
+            unit="min",
+            how=f"20 TB over {format_percent(NETWORK_FRACTION)} of 20 x 2.5 Gbit/s; limit: {out.limit}",
+            remark=f"Stated: {STORED_BYTES / (70 * 60) / GB:.2f} GB/s; ours: {out.bytes_per_second / GB:.2f} GB/s. It "
+            "rests on the network that the workers sustain (they burst to four times that) and on a judgement, that a "
+            "quarter of it is left to the RegionServers. Without that it would be "
+            f"{out.seconds * NETWORK_FRACTION / 60:.0f} min.",
         ),
-    )
-
-
-def _over_hdfs(cod: Cod, mode: Mode, reads: Sequence[int]) -> list[float]:
-    """Return what that mode costs over what HDFS costs, at each load."""
-    pairs = zip(cod.plans(mode, reads), cod.plans(HDFS, reads), strict=True)
-    return [ours.cost.usd_per_month / theirs.cost.usd_per_month for ours, theirs in pairs]
-
-
-def _from_to(reads: Sequence[int]) -> str:
-    return f"{reads[0]:,} to {reads[-1]:,}"
-
-
-def _highlight() -> PublishedFigure:
-    return arithmetic_figure(
-        what="performance of cached S3 over HDFS",
-        place=COST,
-        published="2",
-        ours=1.7,
-        unit="times",
-        how="“a factor of 1.7x”, under key takeaways",
-        remark="And about 1.8 for reads. All three are against HDDs.",
-    )
-
-
-GB: Final = 10**9
-SNAPSHOT: Final = "important findings, snapshot time"
-WARMING_BYTES_PER_SECOND: Final = 2.62e9
-LARGE_CACHE_BYTES: Final = 1_500 * GB
-
-
-def snapshot_figures() -> tuple[PublishedFigure, ...]:
-    """How long a snapshot takes to be copied."""
-    return (_out(), _back(), _across())
-
-
-def _out() -> PublishedFigure:
-    copy = copied(into_hdfs=False)
-    return model_figure(
-        what="snapshot, cluster to cloud",
-        place=SNAPSHOT,
-        published="~70",
-        ours=copy.seconds / 60,
-        unit="min",
-        how=f"20 TB over {format_percent(NETWORK_FRACTION)} of 20 x 2.5 Gbit/s; limit: {copy.limit}",
-        remark=f"Stated: {STORED_BYTES / (70 * 60) / GB:.2f} GB/s; ours: {copy.bytes_per_second / GB:.2f} GB/s. It "
-        "rests on the network that the workers sustain (they burst to four times that) and on a judgement, that a "
-        "quarter of it is left to the RegionServers. Without that it would be "
-        f"{copy.seconds * NETWORK_FRACTION / 60:.0f} min.",
-    )
-
-
-def _back() -> PublishedFigure:
-    copy = copied(into_hdfs=True)
-    return model_figure(
-        what="snapshot, cloud to cluster",
-        place=SNAPSHOT,
-        published="~3",
-        ours=copy.seconds / SECONDS_PER_HOUR,
-        unit="h",
-        how="the same, each byte sent again for two more replicas",
-        remark=f"Stated: {STORED_BYTES / (3 * SECONDS_PER_HOUR) / GB:.2f} GB/s; ours: "
-        f"{copy.bytes_per_second / GB:.2f} GB/s.",
-    )
-
-
-def _across() -> PublishedFigure:
-    once = copied(into_hdfs=False)
-    return model_figure(
-        what="snapshot, cluster to cluster",
-        place=SNAPSHOT,
-        published="~70",
-        ours=copied(into_hdfs=True).seconds / 60,
-        unit="min",
-        how="into another HDFS with three replicas",
-        remark="Does not agree: what arrives in HDFS is written three times, like that from the cloud, which took 3 h. "
-        f"With one replica it would be {once.seconds / 60:.0f} min.",
-    )
-
-
-def warming_figures(cod: Cod) -> tuple[PublishedFigure, ...]:
-    """How long caches take to warm, by the source's own rate and by the calculator."""
-    return (*_by_rate(cod), *_by_prefetch(cod))
-
-
-def _by_rate(cod: Cod) -> tuple[PublishedFigure, ...]:
-    worker = WARMING_BYTES_PER_SECOND / WORKERS
-    gets = WARMING_BYTES_PER_SECOND / cod.question.demand.blocks.on_disk_bytes
-    return (
+        model_figure(
+            what="snapshot, cloud to cluster",
+            place=SNAPSHOT,
+            published="~3",
+            ours=into.seconds / SECONDS_PER_HOUR,
+            unit="h",
+            how="the same, each byte sent again for two more replicas",
+            remark=f"Stated: {STORED_BYTES / (3 * SECONDS_PER_HOUR) / GB:.2f} GB/s; ours: "
+            f"{into.bytes_per_second / GB:.2f} GB/s.",
+        ),
+        model_figure(
+            what="snapshot, cluster to cluster",
+            place=SNAPSHOT,
+            published="~70",
+            ours=into.seconds / 60,
+            unit="min",
+            how="into another HDFS with three replicas",
+            remark="Does not agree: what arrives in HDFS is written three times, like that from the cloud, which took "
+            f"3 h. With one replica it would be {out.seconds / 60:.0f} min.",
+        ),
         arithmetic_figure(
             what="cache warming",
             place="key takeaways",
@@ -343,13 +245,6 @@ def _by_rate(cod: Cod) -> tuple[PublishedFigure, ...]:
             unit="h",
             how="1.5 TB / (2.62 GB/s / 20)",
         ),
-    )
-
-
-def _by_prefetch(cod: Cod) -> tuple[PublishedFigure, ...]:
-    filled, longer = cod.warm_up(STORED_BYTES / WORKERS), cod.warm_up(LARGE_CACHE_BYTES)
-    how = f"{PREFETCH_THREADS} prefetch threads a worker, 64 MiB a GET; limit: {filled.limit}"
-    return (
         model_figure(
             what="cache warming by prefetch",
             place="key takeaways",
@@ -367,4 +262,45 @@ def _by_prefetch(cod: Cod) -> tuple[PublishedFigure, ...]:
             unit="h",
             how=how,
         ),
+        model_figure(
+            what="cost of S3 with cache over HDFS",
+            place=f"{COST}, “40% reduction”",
+            published="0.60",
+            ours=(min(cached), max(cached)),
+            unit="times",
+            how=f"cheapest cluster of each mode for {PRODUCTION_READS[0]:,} to {PRODUCTION_READS[-1]:,} reads/s; "
+            f"{cod.world.prices.region}, gp3 for HDD",
+            remark="The load decides: HDFS is cheap where much data is read little, the cache where it is read a lot. "
+            "The source gives its load and its bill in pictures only.",
+        ),
+        model_figure(
+            what="cost of S3 without cache over HDFS",
+            place=f"{COST}, “25% cost savings”",
+            published="0.75",
+            ours=(min(plain), max(plain)),
+            unit="times",
+            how=f"the same for {RECOVERY_READS[0]:,} to {RECOVERY_READS[-1]:,} reads/s",
+            remark="The same nodes cost less without a cache than with one, so that 25 % saved here and 40 % there "
+            "cannot be of as many nodes.",
+        ),
+        arithmetic_figure(
+            what="performance of cached S3 over HDFS",
+            place=COST,
+            published="2",
+            ours=1.7,
+            unit="times",
+            how="“a factor of 1.7x”, under key takeaways",
+            remark="And about 1.8 for reads. All three are against HDDs.",
+        ),
     )
+    return SourceFigures(
+        title="Cloudera Operational Database (COD) Performance Benchmarking: Comparing HDFS and Cloud Storage",
+        publisher="Cloudera Blog",
+        figures=figures,
+    )
+
+
+def _over_hdfs(cod: Cod, mode: Mode, reads: Sequence[int]) -> list[float]:
+    """Return what that mode costs over what HDFS costs, at each load."""
+    pairs = zip(cod.plans(mode, reads), cod.plans(HDFS, reads), strict=True)
+    return [ours.cost.usd_per_month / theirs.cost.usd_per_month for ours, theirs in pairs]

@@ -28,39 +28,49 @@ from tools.published.benchmark import (
     ZIPF,
     Benchmark,
 )
-from tools.published.figure import PublishedFigure, PublishedSource, SourceFigures, arithmetic_figure, model_figure
+from tools.published.figure import SourceFigures, arithmetic_figure, model_figure
 from warmbase.ground.units import GIB, SECONDS_PER_HOUR, format_duration, format_percent
 from warmbase.sizing.cache.warm_up import CacheCapacity, Streams, WarmUpLoad, curve, rate_between
 from warmbase.sizing.server.restart import retention_window_seconds
 from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, block_popularity
 
-SOURCE: Final = PublishedSource(
-    title="Optimize HBase reads with bucket caching on Amazon EMR", publisher="AWS Big Data Blog"
-)
 TB: Final = 10**12
 TABLE: Final = "table of throughput and latency"
 THREADS: Final = "1,500"  # three clients of 500
 UNSTATED: Final = "30 to 200 handlers on a node, 20 to 200 ms to S3's first byte"
+RESTART_TABLE: Final = "table of restarts"
+RETRIES: Final = 10
+NODES: Final = 3
+REGION_BYTES: Final = 10 * GIB  # HBase's default of `hbase.hregion.max.filesize`
+HIT_RATIO_TABLE: Final = "table of hit ratio progression"
+FIVE_MINUTES: Final = 300
 
 
 def results(benchmark: Benchmark) -> SourceFigures:
     """All of this source's figures that can be computed."""
-    figures = (
-        *_with_cache(benchmark),
-        *_without_cache(benchmark),
-        *_in_flight(),
-        *_improvement(),
-        *warm_up_figures(benchmark),
-        *request_figures(benchmark),
-        *_sizes(benchmark),
-        *restart_figures(benchmark),
-    )
-    return SourceFigures(source=SOURCE, figures=figures)
-
-
-def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
+    plan, candidate, volume = benchmark.plan, benchmark.candidate, benchmark.cache_volume
+    warm_up, restart, demand = plan.warm_up, plan.restart, candidate.inputs.demand
     reading = benchmark.as_published()
-    return (
+    uncached = [reading for one in benchmark.uncached() for reading in (one.one_prefix, one.several_prefixes)]
+    reads = [reading.reads_per_second for reading in uncached]
+    latencies = [1000 * reading.latency_seconds for reading in uncached]
+    charted = 100 * (888.66 / 372.14 - 1)
+    steep, flat, even = (_demand_filled(rows) for rows in (ZIPF, YCSB_ZIPF, UNIFORM))
+    # The time until one node has prefetched its share with one GET for each block.
+    streams = Streams(threads=plan.prefetch_threads, get_bytes=demand.blocks.on_disk_bytes)
+    block_by_block_seconds = candidate.share.cached_blocks * demand.blocks.on_disk_bytes / streams.bytes_per_second
+    cold_gets, read_blocks = COLD * SECONDS_PER_HOUR, candidate.inputs.read.blocks
+    needed = 1 - WARM_GETS / COLD_GETS * COLD / WARM
+    row_kb = STORED_BYTES / RECORDS / 1000
+    fewest, most = (gigabytes * 10**9 / demand.blocks.lengths.mean_bytes / 1000 for gigabytes in NODE_CACHE_GB)
+    node_seconds = max(NODE_CACHE_GB) * 10**9 / volume.bytes_per_second
+    # The cluster of the restart test: three nodes whose caches hold 20 GB each.
+    requirements = benchmark.requirements
+    stored_bytes = NODES * max(NODE_CACHE_GB) * 10**9
+    workload = replace(requirements.workload, stored_bytes=stored_bytes, regions=-(-stored_bytes // REGION_BYTES))
+    cluster = replace(requirements.cluster, core=replace(requirements.cluster.core, count=NODES))
+    small = replace(benchmark, requirements=replace(requirements, workload=workload, cluster=cluster))
+    figures = (
         model_figure(
             what="throughput with cache",
             place=TABLE,
@@ -79,14 +89,6 @@ def _with_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
             how="the same, by mean-value analysis",
             remark="Not a second agreement: with the requests in flight given, throughput and latency are one number.",
         ),
-    )
-
-
-def _without_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    readings = [reading for one in benchmark.uncached() for reading in (one.one_prefix, one.several_prefixes)]
-    reads = [reading.reads_per_second for reading in readings]
-    latencies = [1000 * reading.latency_seconds for reading in readings]
-    return (
         model_figure(
             what="throughput without cache",
             place=TABLE,
@@ -104,35 +106,23 @@ def _without_cache(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
             unit="ms",
             how=UNSTATED,
         ),
-    )
-
-
-def _in_flight() -> tuple[PublishedFigure, ...]:
-    place, how = "test setup, 3 clients of 500 threads", "throughput x latency (Little's law)"
-    return (
         arithmetic_figure(
             what="requests in flight with cache",
-            place=place,
+            place="test setup, 3 clients of 500 threads",
             published=THREADS,
             ours=WARM * WARM_MS / 1000,
             unit="requests",
-            how=how,
+            how="throughput x latency (Little's law)",
             remark="Both runs kept about 1,000 requests in flight: 1,500 threads do not fit the table.",
         ),
         arithmetic_figure(
             what="requests in flight without cache",
-            place=place,
+            place="test setup, 3 clients of 500 threads",
             published=THREADS,
             ours=COLD * COLD_MS / 1000,
             unit="requests",
-            how=how,
+            how="throughput x latency (Little's law)",
         ),
-    )
-
-
-def _improvement() -> tuple[PublishedFigure, ...]:
-    charted = 100 * (888.66 / 372.14 - 1)
-    return (
         arithmetic_figure(
             what="improvement of throughput",
             place=TABLE,
@@ -151,13 +141,82 @@ def _improvement() -> tuple[PublishedFigure, ...]:
             unit="%",
             how="1 - 1,127 / 2,680",
         ),
-    )
-
-
-def _sizes(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    demand = benchmark.candidate.inputs.demand
-    row_kb = STORED_BYTES / RECORDS / 1000
-    return (
+        model_figure(
+            what="hit ratio after 12 h",
+            place=HIT_RATIO_TABLE,
+            published="85",
+            ours=100 * steep[0],
+            unit="%",
+            how="reads alone fill an empty cache; Zipf 0.99 over 49,828,500 rows",
+            remark=f"The skew decides, and is not stated. Reads spread evenly: {format_percent(even[0])}. YCSB's own "
+            f"generator, which is flatter than a Zipf over the rows: {format_percent(flat[0])}.",
+        ),
+        model_figure(
+            what="hit ratio after 24 h",
+            place=HIT_RATIO_TABLE,
+            published=">95",
+            ours=100 * steep[1],
+            unit="%",
+            how="the same, 12 h later",
+            remark=f"Reads alone do not get there (evenly spread {format_percent(even[1])}, YCSB's generator "
+            f"{format_percent(flat[1])}): something else filled the cache, and prefetch is on in the source's recipe.",
+        ),
+        model_figure(
+            what="time until 95 % with prefetch",
+            place=HIT_RATIO_TABLE,
+            published="24",
+            ours=warm_up.prefetch_seconds / SECONDS_PER_HOUR,
+            unit="h",
+            how=f"`hbase.rs.prefetchblocksonopen`, all blocks, during the benchmark's reads; limit: {warm_up.limit}",
+            remark="With prefetch, the volumes could have been full within hours, if S3 is read 64 MiB at a time. With "
+            f"one GET per block, it takes {format_duration(block_by_block_seconds)}. The source does not say how S3 "
+            "was read.",
+        ),
+        arithmetic_figure(
+            what="GETs an hour at the start",
+            place=HIT_RATIO_TABLE,
+            published=f"{COLD_GETS:,}",
+            ours=cold_gets,
+            unit="GETs",
+            how=f"{COLD} uncached reads/s x 3,600 s, one GET each",
+            remark=f"{COLD_GETS:,} an hour are {COLD_GETS / SECONDS_PER_HOUR:.0f} a second, too few for {COLD:.0f} "
+            f"uncached reads a second, and a row of {read_blocks:.1f} blocks may take as many GETs. {COLD_GETS:,} in "
+            f"five minutes ({COLD_GETS / FIVE_MINUTES:.0f}/s) would be near. Only proportions can be used.",
+        ),
+        arithmetic_figure(
+            what="GETs an hour at the peak",
+            place="figure 4",
+            published=f"{PEAK_GETS:,}",
+            ours=cold_gets,
+            unit="GETs",
+            how="the same",
+        ),
+        arithmetic_figure(
+            what="GETs an hour after 12 h",
+            place=HIT_RATIO_TABLE,
+            published="15,000",
+            ours=_gets(0.85),
+            unit="GETs",
+            how="95,000 x 15 % missed x reads/s at 85 % over those at 0 %",
+            remark=f"15 % of 95,000 are {0.15 * COLD_GETS:,.0f}; but reads are faster by then, so more of them miss.",
+        ),
+        arithmetic_figure(
+            what="GETs an hour after 24 h",
+            place=HIT_RATIO_TABLE,
+            published=f"<{WARM_GETS:,}",
+            ours=_gets(0.95),
+            unit="GETs",
+            how="the same at 95 %",
+            remark=f"So few need a hit ratio of {format_percent(needed)}, not 95 %.",
+        ),
+        arithmetic_figure(
+            what="fewer GETs",
+            place="persistent cache, last paragraph",
+            published="99",
+            ours=100 * (1 - WARM_GETS / COLD_GETS),
+            unit="%",
+            how="1 - 1,000 / 95,000",
+        ),
         arithmetic_figure(
             what="size of the data set",
             place="test setup",
@@ -177,143 +236,53 @@ def _sizes(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
             how="slots of all blocks / 0.95 (the accept factor) over stored bytes",
             remark="A little more than the data is not enough: HBase evicts when 95 % of the slots are claimed.",
         ),
-        _misses(demand.blocks.lengths.mean_bytes),
-    )
-
-
-def _misses(block_bytes: float) -> PublishedFigure:
-    fewest, most = (gigabytes * 10**9 / block_bytes / 1000 for gigabytes in NODE_CACHE_GB)
-    return model_figure(
-        what="misses of one node while its cache fills",
-        place="figures 5 and 6",
-        published="315-630",
-        ours=(fewest, most),
-        unit="thousand",
-        how="cache of 18 to 20 GB over blocks of 64 KiB as they are cached",
-        remark="One miss for each block at the lower end, two at the upper: reads that ask again before a block is in "
-        "would do that.",
-    )
-
-
-RESTART_TABLE: Final = "table of restarts"
-RETRIES: Final = 10
-NODES: Final = 3
-REGION_BYTES: Final = 10 * GIB  # HBase's default of `hbase.hregion.max.filesize`
-
-
-def restart_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    """How long it takes, and how long the master waits."""
-    return (_lost_cache(benchmark), _persistent_cache(benchmark), _retries(benchmark))
-
-
-def _lost_cache(benchmark: Benchmark) -> PublishedFigure:
-    volume = benchmark.cache_volume
-    node_seconds = max(NODE_CACHE_GB) * 10**9 / volume.bytes_per_second
-    return model_figure(
-        what="recovery without persistent cache",
-        place=RESTART_TABLE,
-        published="~6",
-        ours=benchmark.plan.warm_up.prefetch_seconds / SECONDS_PER_HOUR,
-        unit="h",
-        how=f"prefetch of all blocks at {volume.throughput_mib_s} MiB/s a node, shared with reads",
-        remark="The source takes 24 h to 95 % in one table and 6 h in the other. The 20 GB a node that its graphs show "
-        f"would take {format_duration(node_seconds)}.",
-    )
-
-
-def _persistent_cache(benchmark: Benchmark) -> PublishedFigure:
-    large = benchmark.plan.restart
-    return model_figure(
-        what="recovery with persistent cache",
-        place=RESTART_TABLE,
-        published="<2",
-        ours=_small(benchmark).plan.restart.seconds / 60,
-        unit="min",
-        how="three nodes with 20 GB of cache each: boot, pre-touch, index, regions of 10 GiB",
-        remark=f"With the benchmark's {benchmark.candidate.cache_mib / 1024:,.0f} GiB of cache a node, a restart takes "
-        f"{format_duration(large.seconds)}. Nobody should promise two minutes for a terabyte.",
-    )
-
-
-def _retries(benchmark: Benchmark) -> PublishedFigure:
-    large = benchmark.plan.restart
-    return model_figure(
-        what="`hbase.master.scp.retain.assignment.force.retries`",
-        place="configuring persistent bucket cache",
-        published=f"{RETRIES}",
-        ours=large.retain_retries,
-        unit="retries",
-        how="50 ms x (2^retries - 1) must cover one and a half restarts with a full cache",
-        remark=f"{RETRIES} retries end after {format_duration(retention_window_seconds(RETRIES))}; then the regions "
-        f"move to other servers, and the cache is lost. {large.retain_retries} retries last "
-        f"{format_duration(large.retention_window_seconds)}, and the regions of a dead server wait as long.",
-    )
-
-
-def _small(benchmark: Benchmark) -> Benchmark:
-    """The cluster of the restart test: three nodes whose caches hold 20 GB each."""
-    requirements = benchmark.requirements
-    stored_bytes = NODES * max(NODE_CACHE_GB) * 10**9
-    workload = replace(requirements.workload, stored_bytes=stored_bytes, regions=-(-stored_bytes // REGION_BYTES))
-    core = replace(requirements.cluster.core, count=NODES)
-    changed = replace(requirements, workload=workload, cluster=replace(requirements.cluster, core=core))
-    return replace(benchmark, requirements=changed)
-
-
-HIT_RATIO_TABLE: Final = "table of hit ratio progression"
-FIVE_MINUTES: Final = 300
-
-
-def warm_up_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    """Return the hit ratios over time beside the published ones."""
-    half, day = _demand_filled(ZIPF)
-    flat_half, flat_day = _demand_filled(YCSB_ZIPF)
-    even_half, even_day = _demand_filled(UNIFORM)
-    return (
         model_figure(
-            what="hit ratio after 12 h",
-            place=HIT_RATIO_TABLE,
-            published="85",
-            ours=100 * half,
-            unit="%",
-            how="reads alone fill an empty cache; Zipf 0.99 over 49,828,500 rows",
-            remark=f"The skew decides, and is not stated. Reads spread evenly: {format_percent(even_half)}. YCSB's own "
-            f"generator, which is flatter than a Zipf over the rows: {format_percent(flat_half)}.",
+            what="misses of one node while its cache fills",
+            place="figures 5 and 6",
+            published="315-630",
+            ours=(fewest, most),
+            unit="thousand",
+            how="cache of 18 to 20 GB over blocks of 64 KiB as they are cached",
+            remark="One miss for each block at the lower end, two at the upper: reads that ask again before a block is "
+            "in would do that.",
         ),
         model_figure(
-            what="hit ratio after 24 h",
-            place=HIT_RATIO_TABLE,
-            published=">95",
-            ours=100 * day,
-            unit="%",
-            how="the same, 12 h later",
-            remark=f"Reads alone do not get there (evenly spread {format_percent(even_day)}, YCSB's generator "
-            f"{format_percent(flat_day)}): something else filled the cache, and prefetch is on in the source's recipe.",
+            what="recovery without persistent cache",
+            place=RESTART_TABLE,
+            published="~6",
+            ours=warm_up.prefetch_seconds / SECONDS_PER_HOUR,
+            unit="h",
+            how=f"prefetch of all blocks at {volume.throughput_mib_s} MiB/s a node, shared with reads",
+            remark="The source takes 24 h to 95 % in one table and 6 h in the other. The 20 GB a node that its graphs "
+            f"show would take {format_duration(node_seconds)}.",
         ),
-        _prefetched(benchmark),
+        model_figure(
+            what="recovery with persistent cache",
+            place=RESTART_TABLE,
+            published="<2",
+            ours=small.plan.restart.seconds / 60,
+            unit="min",
+            how="three nodes with 20 GB of cache each: boot, pre-touch, index, regions of 10 GiB",
+            remark=f"With the benchmark's {candidate.cache_mib / 1024:,.0f} GiB of cache a node, a restart takes "
+            f"{format_duration(restart.seconds)}. Nobody should promise two minutes for a terabyte.",
+        ),
+        model_figure(
+            what="`hbase.master.scp.retain.assignment.force.retries`",
+            place="configuring persistent bucket cache",
+            published=f"{RETRIES}",
+            ours=restart.retain_retries,
+            unit="retries",
+            how="50 ms x (2^retries - 1) must cover one and a half restarts with a full cache",
+            remark=f"{RETRIES} retries end after {format_duration(retention_window_seconds(RETRIES))}; then the "
+            f"regions move to other servers, and the cache is lost. {restart.retain_retries} retries last "
+            f"{format_duration(restart.retention_window_seconds)}, and the regions of a dead server wait as long.",
+        ),
     )
-
-
-def _prefetched(benchmark: Benchmark) -> PublishedFigure:
-    filled = benchmark.plan.warm_up
-    return model_figure(
-        what="time until 95 % with prefetch",
-        place=HIT_RATIO_TABLE,
-        published="24",
-        ours=filled.prefetch_seconds / SECONDS_PER_HOUR,
-        unit="h",
-        how=f"`hbase.rs.prefetchblocksonopen`, all blocks, during the benchmark's reads; limit: {filled.limit}",
-        remark="With prefetch, the volumes could have been full within hours, if S3 is read 64 MiB at a time. With one "
-        f"GET per block, it takes {format_duration(_block_by_block(benchmark))}. The source does not say how S3 was "
-        "read.",
+    return SourceFigures(
+        title="Optimize HBase reads with bucket caching on Amazon EMR",
+        publisher="AWS Big Data Blog",
+        figures=figures,
     )
-
-
-def _block_by_block(benchmark: Benchmark) -> float:
-    """Seconds until one node has prefetched its share with one GET for each block."""
-    blocks, cached = benchmark.candidate.inputs.demand.blocks, benchmark.candidate.share.cached_blocks
-    streams = Streams(threads=benchmark.plan.prefetch_threads, get_bytes=blocks.on_disk_bytes)
-    return cached * blocks.on_disk_bytes / streams.bytes_per_second
 
 
 def _demand_filled(rows: RowPopularity) -> tuple[float, float]:
@@ -325,71 +294,6 @@ def _demand_filled(rows: RowPopularity) -> tuple[float, float]:
     )
     hours, ratios = zip(*drawn, strict=True)
     return float(np.interp(12, hours, ratios)), float(np.interp(24, hours, ratios))
-
-
-def request_figures(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    """GETs an hour."""
-    return (*_cold_gets(benchmark), *_warming_gets(), _fewer_gets())
-
-
-def _cold_gets(benchmark: Benchmark) -> tuple[PublishedFigure, ...]:
-    ours, blocks = COLD * SECONDS_PER_HOUR, benchmark.candidate.inputs.read.blocks
-    return (
-        arithmetic_figure(
-            what="GETs an hour at the start",
-            place=HIT_RATIO_TABLE,
-            published=f"{COLD_GETS:,}",
-            ours=ours,
-            unit="GETs",
-            how=f"{COLD} uncached reads/s x 3,600 s, one GET each",
-            remark=f"{COLD_GETS:,} an hour are {COLD_GETS / SECONDS_PER_HOUR:.0f} a second, too few for {COLD:.0f} "
-            f"uncached reads a second, and a row of {blocks:.1f} blocks may take as many GETs. {COLD_GETS:,} in five "
-            f"minutes ({COLD_GETS / FIVE_MINUTES:.0f}/s) would be near. Only proportions can be used.",
-        ),
-        arithmetic_figure(
-            what="GETs an hour at the peak",
-            place="figure 4",
-            published=f"{PEAK_GETS:,}",
-            ours=ours,
-            unit="GETs",
-            how="the same",
-        ),
-    )
-
-
-def _warming_gets() -> tuple[PublishedFigure, ...]:
-    needed = 1 - WARM_GETS / COLD_GETS * COLD / WARM
-    return (
-        arithmetic_figure(
-            what="GETs an hour after 12 h",
-            place=HIT_RATIO_TABLE,
-            published="15,000",
-            ours=_gets(0.85),
-            unit="GETs",
-            how="95,000 x 15 % missed x reads/s at 85 % over those at 0 %",
-            remark=f"15 % of 95,000 are {0.15 * COLD_GETS:,.0f}; but reads are faster by then, so more of them miss.",
-        ),
-        arithmetic_figure(
-            what="GETs an hour after 24 h",
-            place=HIT_RATIO_TABLE,
-            published=f"<{WARM_GETS:,}",
-            ours=_gets(0.95),
-            unit="GETs",
-            how="the same at 95 %",
-            remark=f"So few need a hit ratio of {format_percent(needed)}, not 95 %.",
-        ),
-    )
-
-
-def _fewer_gets() -> PublishedFigure:
-    return arithmetic_figure(
-        what="fewer GETs",
-        place="persistent cache, last paragraph",
-        published="99",
-        ours=100 * (1 - WARM_GETS / COLD_GETS),
-        unit="%",
-        how="1 - 1,000 / 95,000",
-    )
 
 
 def _gets(hit_ratio: float) -> float:

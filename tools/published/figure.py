@@ -27,13 +27,6 @@ class Verdict(StrEnum):
     APART = "further apart"
 
 
-class PublishedSource(Struct, frozen=True, kw_only=True):
-    """A document with measured figures, and where to read it."""
-
-    title: str
-    publisher: str
-
-
 class Amount(Struct, frozen=True, kw_only=True):
     """A number, or the least and the most of a range."""
 
@@ -93,7 +86,8 @@ arithmetic_figure: Final = partial(PublishedFigure, kind=FigureOrigin.ARITHMETIC
 
 
 class SourceFigures(Struct, frozen=True, kw_only=True):
-    """All figures of one source, in its own order."""
+    """All figures of one document that can be computed, in its own order."""
 
-    source: PublishedSource
+    title: str
+    publisher: str
     figures: tuple[PublishedFigure, ...]

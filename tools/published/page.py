@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tools.published.benchmark import (
@@ -19,11 +19,10 @@ from tools.published.benchmark import (
     ZIPF,
     Benchmark,
     BenchmarkReading,
-    Uncached,
     slots,
     worth,
 )
-from tools.published.figure import Amount, FigureOrigin, PublishedFigure, SourceFigures, Verdict
+from tools.published.figure import FigureOrigin, SourceFigures, Verdict
 from tools.published.sources import all_results
 from warmbase.environments.planning import requirements, world
 from warmbase.environments.reader import read_environment
@@ -46,10 +45,11 @@ def page_text() -> str:
     """Return the page, in Markdown."""
     benchmark = published_benchmark()
     results = all_results(benchmark)
+    parts = (_prediction, _formula, _rests_on, _other_readings, _without_cache, _provisioning)
     return section(
         _introduction(),
         _at_a_glance(results),
-        benchmark_section(benchmark),
+        section("## The EMR benchmark", *(part(benchmark) for part in parts)),
         *(_source_section(source) for source in results),
         _slots_section(),
         _worth_section(benchmark) + "\n",
@@ -80,8 +80,10 @@ def _introduction() -> str:
 def _at_a_glance(sources: Sequence[SourceFigures]) -> str:
     header = ("source", "figures", "model", "arithmetic", *(verdict.value for verdict in Verdict))
     every = [figure for source in sources for figure in source.figures]
-    rows = [(source.source.publisher, *_counts(source.figures)) for source in sources]
-    rows.append(("**all**", *_counts(every)))
+    rows = []
+    for name, figures in (*((source.publisher, source.figures) for source in sources), ("**all**", every)):
+        counts = Counter([*(figure.kind for figure in figures), *(figure.verdict for figure in figures)])
+        rows.append((name, str(len(figures)), *(str(counts[column]) for column in (*FigureOrigin, *Verdict))))
     apart_by = [figure.kind for figure in every if figure.verdict is Verdict.APART]
     text = paragraph(
         f"Of the {len(apart_by)} figures that are further apart, {apart_by.count(FigureOrigin.ARITHMETIC)} are "
@@ -91,42 +93,29 @@ def _at_a_glance(sources: Sequence[SourceFigures]) -> str:
     return section("## At a glance", table(header, rows, right=range(1, len(header))), text)
 
 
-def _counts(figures: Sequence[PublishedFigure]) -> list[str]:
-    kinds, verdicts = Counter(figure.kind for figure in figures), Counter(figure.verdict for figure in figures)
-    counted = [len(figures), *(kinds[kind] for kind in FigureOrigin), *(verdicts[verdict] for verdict in Verdict)]
-    return [str(count) for count in counted]
-
-
 def _source_section(results: SourceFigures) -> str:
+    def span(least: str, most: str) -> str:
+        return least if least == most else f"{least}-{most}"
+
     header = ("", "figure and place", "stated", "ours", "ratio", "ours is")
-    title = f"## {results.source.publisher}: *{results.source.title}*"
-    remarks = (f"**{number}**: {figure.remark}" for number, figure in enumerate(results.figures, 1) if figure.remark)
-    return section(title, table(header, _rows(results.figures), right=(0, 2, 3, 4)), bullets(*remarks))
-
-
-def _rows(figures: Iterable[PublishedFigure]) -> Iterator[tuple[str, ...]]:
-    """Yield one row for each figure, numbered for the remarks below the table."""
-    for number, figure in enumerate(figures, 1):
-        yield (
-            str(number),
-            f"**{figure.what}**, {figure.place}",
-            f"{figure.published} {figure.unit}".rstrip(),
-            f"{_amount(figure.computed)} {figure.unit}".rstrip(),
-            _ratio(figure.ratio),
-            f"{figure.kind}: {figure.how}",
+    rows, remarks = [], []
+    for number, figure in enumerate(results.figures, 1):
+        computed, ratio = figure.computed, figure.ratio
+        amount = span(format_number(computed.least), format_number(computed.most))
+        rows.append(
+            (
+                str(number),
+                f"**{figure.what}**, {figure.place}",
+                f"{figure.published} {figure.unit}".rstrip(),
+                f"{amount} {figure.unit}".rstrip(),
+                span(*(f"{end:.2f}" if end < FINE_BELOW else f"{end:.1f}" for end in (ratio.least, ratio.most))),
+                f"{figure.kind}: {figure.how}",
+            )
         )
-
-
-def _amount(amount: Amount) -> str:
-    return _span(format_number(amount.least), format_number(amount.most))
-
-
-def _ratio(ratio: Amount) -> str:
-    return _span(*(f"{end:.2f}" if end < FINE_BELOW else f"{end:.1f}" for end in (ratio.least, ratio.most)))
-
-
-def _span(least: str, most: str) -> str:
-    return least if least == most else f"{least}-{most}"
+        if figure.remark:
+            remarks.append(f"**{number}**: {figure.remark}")
+    title = f"## {results.publisher}: *{results.title}*"
+    return section(title, table(header, rows, right=(0, 2, 3, 4)), bullets(*remarks))
 
 
 def _slots_section() -> str:
@@ -165,12 +154,6 @@ def _worth_section(benchmark: Benchmark) -> str:
 
 
 ROW_BYTES: Final = FIELDS * FIELD_BYTES
-
-
-def benchmark_section(benchmark: Benchmark) -> str:
-    """Return the section: prediction, formula, assumptions, other readings, the run without cache, and provisioning."""
-    parts = (_prediction, _formula, _rests_on, _other_readings, _without_cache, _provisioning)
-    return section("## The EMR benchmark", *(part(benchmark) for part in parts))
 
 
 def _prediction(benchmark: Benchmark) -> str:
@@ -303,7 +286,10 @@ def _without_cache(benchmark: Benchmark) -> str:
         f"meanwhile. So there is a range, {min(every):,.0f} to {max(every):,.0f} reads/s, and no prediction. Reads per "
         "second by handlers and by time to S3's first byte:"
     )
-    rows = [(str(handlers), *(_both(run) for run in runs if run.handlers == handlers)) for handlers in HANDLERS]
+    rows: dict[int, list[str]] = {handlers: [str(handlers)] for handlers in HANDLERS}
+    for run in runs:
+        rates = [f"{reading.reads_per_second:,.0f}" for reading in (run.one_prefix, run.several_prefixes)]
+        rows[run.handlers].append(" or ".join(dict.fromkeys(rates)))
     header = ("handlers per node", *(f"{trip} ms" for trip in ROUND_TRIPS_MS))
     closing = paragraph(
         f"Where a cell has two numbers, the first assumes the {limit.capacity:,.0f} GETs a second that S3 documents "
@@ -311,12 +297,7 @@ def _without_cache(benchmark: Benchmark) -> str:
         "prefixes as needed. The first is close to the published number, but that means nothing until handlers, "
         "latency and prefixes are known."
     )
-    return section("### Without the cache", opening, table(header, rows, right=range(len(header))), closing)
-
-
-def _both(run: Uncached) -> str:
-    first, second = (f"{reading.reads_per_second:,.0f}" for reading in (run.one_prefix, run.several_prefixes))
-    return first if first == second else f"{first} or {second}"
+    return section("### Without the cache", opening, table(header, [*rows.values()], right=range(len(header))), closing)
 
 
 def _provisioning(benchmark: Benchmark) -> str:

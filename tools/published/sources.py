@@ -13,7 +13,7 @@ from typing import Final
 from tools.published import cloudera, emr
 from tools.published.benchmark import Benchmark
 from tools.published.cloudera import Cod
-from tools.published.figure import FigureOrigin, PublishedFigure, PublishedSource, SourceFigures, arithmetic_figure
+from tools.published.figure import PublishedFigure, SourceFigures, arithmetic_figure, model_figure
 from warmbase.ground.units import KIB, format_percent
 from warmbase.sizing.modes import HDFS_REPLICATION
 from warmbase.sizing.server.memory import RESTORED_ENTRY_BYTES, live_index_bytes
@@ -31,7 +31,6 @@ def all_results(benchmark: Benchmark) -> tuple[SourceFigures, ...]:
     )
 
 
-HUBSPOT: Final = PublishedSource(title="Healing HBase Locality At Scale", publisher="HubSpot Product Blog")
 STORE_FILES: Final = 350_000
 REFRESH_SECONDS: Final = 30
 REGION_GB: Final = 10
@@ -40,15 +39,11 @@ NON_LOCAL_GB: Final = 1
 
 def hubspot_results() -> SourceFigures:
     """All of this source's figures that can be computed."""
-    return SourceFigures(source=HUBSPOT, figures=(*_compaction(), *_name_node()))
-
-
-def _compaction() -> tuple[PublishedFigure, ...]:
-    place = "resolving locality issues"
-    return (
+    worst = STORE_FILES / REFRESH_SECONDS
+    figures = (
         arithmetic_figure(
             what="written by compacting a region",
-            place=place,
+            place="resolving locality issues",
             published="30",
             ours=REGION_GB * HDFS_REPLICATION,
             unit="GB",
@@ -58,7 +53,7 @@ def _compaction() -> tuple[PublishedFigure, ...]:
         ),
         arithmetic_figure(
             what="wasted on 1 GB that is not local",
-            place=place,
+            place="resolving locality issues",
             published="9",
             ours=REGION_GB - NON_LOCAL_GB,
             unit="GB",
@@ -72,12 +67,6 @@ def _compaction() -> tuple[PublishedFigure, ...]:
             unit="h",
             how="at the rate of the 7 h that reached 75 %",
         ),
-    )
-
-
-def _name_node() -> tuple[PublishedFigure, ...]:
-    worst = STORE_FILES / REFRESH_SECONDS
-    return (
         arithmetic_figure(
             what="refreshes of block locations",
             place="load testing",
@@ -97,12 +86,13 @@ def _name_node() -> tuple[PublishedFigure, ...]:
             f"8 CPUs did 60,000 req/s, {60_000 / worst:.1f} times the worst case.",
         ),
     )
+    return SourceFigures(
+        title="Healing HBase Locality At Scale",
+        publisher="HubSpot Product Blog",
+        figures=figures,
+    )
 
 
-INTEL: Final = PublishedSource(
-    title="Hadoop and HBase Optimization for Read Intensive Search Applications",
-    publisher="Intel and Bizosys Technologies",
-)
 HEAP_MIB: Final = 4 * 1024
 L1_FRACTION: Final = 0.20
 BEFORE_SECONDS, AFTER_SECONDS = 46, 5
@@ -112,13 +102,9 @@ QUERIES: Final = (28, 42, 19, 3, 4, 1, 2)  # of one word, two, three, four, six,
 
 def intel_results() -> SourceFigures:
     """All of this source's figures that can be computed."""
-    return SourceFigures(source=INTEL, figures=(*_tuning(), *_method()))
-
-
-def _tuning() -> tuple[PublishedFigure, ...]:
     reduced = BEFORE_SECONDS * prod(1 - step for step in STEPS)
     speeded = BEFORE_SECONDS / prod(1 + step for step in STEPS)
-    return (
+    figures = (
         arithmetic_figure(
             what="block cache",
             place="read optimized server settings",
@@ -139,11 +125,6 @@ def _tuning() -> tuple[PublishedFigure, ...]:
             remark=f"The four steps multiplied as reductions give {reduced:.1f} s, as speed-ups {speeded:.1f} s; "
             f"neither is {AFTER_SECONDS} s.",
         ),
-    )
-
-
-def _method() -> tuple[PublishedFigure, ...]:
-    return (
         arithmetic_figure(
             what="queries in the mix",
             place="I/O optimization, test environment",
@@ -162,11 +143,13 @@ def _method() -> tuple[PublishedFigure, ...]:
             remark="One million documents at first, seven million pages in the comparison.",
         ),
     )
+    return SourceFigures(
+        title="Hadoop and HBase Optimization for Read Intensive Search Applications",
+        publisher="Intel and Bizosys Technologies",
+        figures=figures,
+    )
 
 
-PLUGGABLE_CACHE: Final = PublishedSource(
-    title="HBASE-30018: pluggable block cache", publisher="Apache HBase developers"
-)
 CACHE_BYTES: Final = 1.6e12
 INDEX_BYTES: Final = 9e9
 BLOCK_BYTES: Final = 64 * KIB  # HBase's default; the source names none
@@ -178,15 +161,15 @@ def pluggable_cache_results() -> SourceFigures:
     live = live_index_bytes(round(blocks), round(CACHE_BYTES), BLOCK_BYTES) / blocks
     planned = RESTORED_ENTRY_BYTES["zgc"]
     return SourceFigures(
-        source=PLUGGABLE_CACHE,
+        title="HBASE-30018: pluggable block cache",
+        publisher="Apache HBase developers",
         figures=(
-            PublishedFigure(
+            model_figure(
                 what="heap for the index of 1.6 TB of cache",
                 place="metadata overhead",
                 published=f"~{INDEX_BYTES / 1e9:.0f}",
                 ours=blocks * planned / 1e9,
                 unit="GB",
-                kind=FigureOrigin.MODEL,
                 how=f"1.6 TB / 64 KiB x {planned} B, with ZGC after a restart",
                 remark=f"The source's figure is {INDEX_BYTES / blocks:.0f} B per block, if blocks have HBase's 64 KiB. "
                 f"In a running cache, it is {live:.0f} B with ZGC, whose pointers have 8 bytes, and less with "
@@ -198,9 +181,6 @@ def pluggable_cache_results() -> SourceFigures:
     )
 
 
-RUBIX: Final = PublishedSource(
-    title="Caching on EMR Using RubiX: Performance Benchmark and Benefits", publisher="DZone (Qubole)"
-)
 # Cached reads, remote reads, bytes read from cache and from remote (in one unit): the table after the first run.
 NODE_1: Final = (17, 109, 6.53, 500.14)
 NODE_2: Final = (23, 207, 9.5, 306.47)
@@ -209,13 +189,7 @@ LEAST, MOST = 0.06, 0.32  # improvement of query 59 and of query 42
 
 def rubix_results() -> SourceFigures:
     """All of this source's figures that can be computed."""
-    return SourceFigures(
-        source=RUBIX, figures=(*_improvement(), _hit_rate(1, "0.13", NODE_1), _hit_rate(2, "0.1", NODE_2))
-    )
-
-
-def _improvement() -> tuple[PublishedFigure, ...]:
-    return (
+    figures = (
         arithmetic_figure(
             what="mean improvement of 20 queries",
             place="performance analysis",
@@ -227,6 +201,13 @@ def _improvement() -> tuple[PublishedFigure, ...]:
             f"{1 / (1 - 0.20):.2f} times the speed, and at most {1 / (1 - MOST):.2f} times; a mean of percentages is "
             "not the percentage of the total.",
         ),
+        _hit_rate(1, "0.13", NODE_1),
+        _hit_rate(2, "0.1", NODE_2),
+    )
+    return SourceFigures(
+        title="Caching on EMR Using RubiX: Performance Benchmark and Benefits",
+        publisher="DZone (Qubole)",
+        figures=figures,
     )
 
 
