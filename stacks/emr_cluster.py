@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from warmbase.configurations.bootstrap import Action, program, script
 from warmbase.emr.cloudformation import write_group
 from warmbase.emr.cluster_spec import InstanceGroup
-from warmbase.engines.engine import EngineLaunch
+from warmbase.engines.facets import EngineLaunch
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord
 from warmbase.environments.names import cluster_id_parameter, cluster_stack, emr_cluster_name

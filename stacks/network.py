@@ -21,7 +21,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from warmbase.engines.engine import engine
+from warmbase.engines.engine import ENGINES
 from warmbase.environments.environment import Environment, Network, Wal
 from warmbase.environments.names import network_stack
 from warmbase.stacks.app import environment_stack, tag
@@ -86,7 +86,7 @@ class SecurityGroups(Construct):
         for peer in peers:
             self._kdc(peer, environment)
             for engine_name in sorted({environment.engine(cluster) for cluster in environment.analytics}):
-                for server, port in engine(engine_name).client_ports.items():
+                for server, port in ENGINES[engine_name].client_ports.items():
                     self.primary.add_ingress_rule(peer, ec2.Port.tcp(port), f"clients to {server}")
             for name, port in CLIENT_PORTS.items():
                 for group in (self.primary, self.core):

@@ -37,7 +37,6 @@ ROOMS = (
 BESIDE = "engines"
 """An engine has a part in most stages, so its package stands beside the rooms, which ask `engine.py` for it."""
 KNOWS_TRINO = {
-    "warmbase.cli": "a command prints the pages of the engine that it names",
     "tools.permissions": "the shape with every statement of a policy needs a cluster of each engine",
     "lab": "a scenario runs the software of one engine",
 }

@@ -255,8 +255,9 @@ def shape_app(shape: str, directory: str) -> App:
         BackstopStack(app, environment, BACKSTOP.read_text(encoding="utf-8"))
     for name in environment.cluster_names:
         engine = engine_of(environment, name)
-        launch = engine.launch(environment, name)
-        MonitoringStack(app, environment, engine.watched(launch), engine.cluster_stack(app, launch, network, storage))
+        launch = engine.changes.launch(environment, name)
+        stack = engine.stacks.cluster_stack(app, launch, network, storage)
+        MonitoringStack(app, environment, engine.stacks.watched(launch), stack)
     return app
 
 

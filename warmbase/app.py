@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from warmbase.cli.terminal import print_error
-from warmbase.engines.engine import EngineCluster, deployable_clusters, engine_of
+from warmbase.engines.engine import deployable_clusters, engine_of
+from warmbase.engines.facets import EngineCluster
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import in_recorded_zones
 from warmbase.environments.names import CANARY_TAG
@@ -67,9 +68,9 @@ def _stacks(environment: Environment, clusters: Mapping[str, EngineCluster], out
     if CANARY_TAG in environment.tags:
         BackstopStack(app, environment, (PACKAGE / BACKSTOP).read_text(encoding="utf-8"))
     for name, cluster in clusters.items():
-        engine = engine_of(environment, name)
-        stack = engine.cluster_stack(app, cluster.launch, network, storage, cluster.record)
-        MonitoringStack(app, environment, engine.watched(cluster.launch), stack)
+        facet = engine_of(environment, name).stacks
+        stack = facet.cluster_stack(app, cluster.launch, network, storage, cluster.record)
+        MonitoringStack(app, environment, facet.watched(cluster.launch), stack)
     return app
 
 

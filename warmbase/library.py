@@ -81,8 +81,8 @@ def planned_cluster(environment: Environment | str, cluster: str | None = None) 
     """
     environment = _environment(environment)
     name = _chosen_name(environment, cluster)
-    engine = engine_of(environment, name)
-    return engine.spec(engine.launch(environment, name))
+    facet = engine_of(environment, name).changes
+    return facet.spec(facet.launch(environment, name))
 
 
 def lint(
@@ -107,7 +107,7 @@ def render(environment: Environment | str, cluster: str | None = None, group: Gr
     """
     environment = _environment(environment)
     name = _chosen_name(environment, cluster)
-    launch = engine_of(environment, name).launch(environment, name)
+    launch = engine_of(environment, name).changes.launch(environment, name)
     if isinstance(launch, Launch):
         refuse_errors(launch)
     return list(write_classifications(launch.settings.effective(group)))

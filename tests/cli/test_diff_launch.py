@@ -13,7 +13,7 @@ from tests.command import run
 from tests.stacks.recorded import launch_record_of
 from warmbase import app
 from warmbase.cli.change_parts import CHANGES
-from warmbase.cli.check.diff import _around
+from warmbase.cli.check.diff import around_parts
 from warmbase.configurations.bootstrap import lasting_arguments
 
 PROJECT = Path(__file__).parents[2]
@@ -117,7 +117,7 @@ def test_the_page_names_what_a_deployment_does_not_undo() -> None:
         "alarms": ("core-node-missing: rendered x, found None",),
         "dashboards": (),
     }
-    page = CHANGES.text(_around(differences))
+    page = CHANGES.text(around_parts(differences))
     assert "\nBootstrap actions: a running cluster keeps those it was launched with\n    claim-root" in page
     assert "edits by hand stay" in " ".join(page.split())
     assert "Dashboards" not in page

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import HANG_SECONDS
-from warmbase.engines.engine import engine
+from warmbase.engines.engine import ENGINES
 from warmbase.environments.reader.document import Document
 from warmbase.environments.reader.read import read_ranges
 from warmbase.environments.uncertainty.judgements import JUDGEMENTS, Judgement, altered_constants
@@ -37,7 +37,7 @@ def altered_figures(document: Document, constants: dict[str, float]) -> tuple[fl
 
 
 @pytest.mark.parametrize(
-    "judgement", [*JUDGEMENTS, *engine("trino").judgements()[1:]], ids=lambda judgement: judgement.name
+    "judgement", [*JUDGEMENTS, *ENGINES["trino"].planning.JUDGEMENTS[1:]], ids=lambda judgement: judgement.name
 )
 def test_the_constants_lie_in_the_range_of_their_judgement(judgement: Judgement) -> None:
     low, high = judgement.at(judgement.low), judgement.at(judgement.high)

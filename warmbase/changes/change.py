@@ -23,7 +23,7 @@ from warmbase.configurations.properties.property import (
     number,
 )
 from warmbase.emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, counted
-from warmbase.engines.engine import engines
+from warmbase.engines.engine import ENGINES
 from warmbase.ground.release import Release
 from warmbase.linter.secret import redacted
 
@@ -123,12 +123,12 @@ def _setting_change(old: Setting | None, new: Setting | None, role: str, release
 def _restarts(path: str) -> str:
     """Return the daemons that a reconfiguration of a classification restarts; empty if nobody knows."""
     name = path.partition("/")[0]
-    return RESTARTS.get(name) or next(filter(None, (engine.restarts(name) for engine in engines())), "")
+    return RESTARTS.get(name) or next(filter(None, (engine.changes.restarts(name) for engine in ENGINES.values())), "")
 
 
 def _reason(path: str, key: str) -> str:
     """Return why an engine sets a property that is not in our catalogue, or that none does."""
-    reasons = (engine.reason(path, key) for engine in engines())
+    reasons = (engine.changes.reason(path, key) for engine in ENGINES.values())
     return next(filter(None, reasons), "not in our catalogue: assumed to need a restart")
 
 

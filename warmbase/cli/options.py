@@ -9,7 +9,6 @@ from typing import Final
 import click
 
 from warmbase.cli.terminal import echo, interruptible
-from warmbase.engines.trino.request import TrinoChoice
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import chosen_cluster
 from warmbase.ground.errors import InvalidInput
@@ -40,23 +39,14 @@ yes_option: Final = click.option("--yes", is_flag=True, help="Proceed without as
 dry_run_option: Final = click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 
 
-def check_cluster(environment: Environment, cluster_name: str) -> None:
-    """Raise InvalidInput for a name that no cluster of the file has, of whatever engine."""
-    if cluster_name not in environment.analytics:
-        chosen_cluster(environment, cluster_name)
-
-
 def chosen_name(environment: Environment, cluster_name: str | None) -> str:
-    """Return the name of a cluster of whatever engine, or that of the active one. Raises as `check_cluster`."""
-    if cluster_name is None:
-        return environment.active.name
-    check_cluster(environment, cluster_name)
-    return cluster_name
+    """Return the name of a cluster of whatever engine, or that of the active one.
 
-
-def chosen_analytics(environment: Environment, cluster_name: str | None) -> TrinoChoice | None:
-    """Return the analytics cluster of that name, None if it is no name of one."""
-    return environment.analytics.get(cluster_name or "")
+    Raises InvalidInput for a name that no cluster of the file has.
+    """
+    if cluster_name is not None and cluster_name in environment.analytics:
+        return cluster_name
+    return chosen_cluster(environment, cluster_name).name
 
 
 def confirm(question: str) -> None:

@@ -121,9 +121,14 @@ def print_json_error(context: click.Context, error: WarmbaseError | click.UsageE
         command = error.ctx.command_path if error.ctx else "warmbase"
         message = error.format_message().rstrip(".")
         error = InvalidInput.of(where=command, what=message, why="", fix=f"{command} --help")
+    print_json(error.document())
+
+
+def print_json(document: object) -> None:
+    """Print a document as `reports.json_text` writes it."""
     from warmbase.reports.json_text import json_text  # noqa: PLC0415 - it loads the types of a plan
 
-    echo(json_text(error.document()))
+    echo(json_text(document))
 
 
 def answer_document(answer: Mapping[str, Any], error: WarmbaseError | None) -> dict[str, Any]:

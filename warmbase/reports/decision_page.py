@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader.ranges import InputRange, RangedDocument, with_unit
 from warmbase.environments.reader.read import environment_of
@@ -23,13 +24,36 @@ from warmbase.ground.units import (
 )
 from warmbase.reports.json_text import plain
 from warmbase.reports.plan_text import purchase_text
+from warmbase.sizing.ranges.growth import Target
 from warmbase.sizing.ranges.regret import SAFER_SHARES, ClusterOption, Proposal
-from warmbase.sizing.requirements import Volume
 
 OTHER_FAMILIES: Final = 3
 """The most instance families that are compared with the proposed cluster's."""
 ROUNDING: Final = 1e-9  # of a share of the samples
 Row = tuple[str, str]
+
+
+class EngineWords(Struct, frozen=True, kw_only=True):
+    """The words for the clusters of one engine where inputs vary.
+
+    `cluster` is a cluster with its article, `nodes` the nodes that have the caches, `section` that of the file about
+    these, and `targets` are those that a cluster can have. A page about growth says what `grows`, has a column of the
+    data and the load with `load_heading`, the load in `load_unit`, and the note `more_nodes`. A tornado shows the
+    `latency` that has a target, with the heading of its column, its key in JSON, and its text.
+    """
+
+    cluster: str
+    nodes: str
+    section: str
+    targets: Sequence[Target]
+    grows: str
+    load_heading: str
+    load_unit: str
+    more_nodes: str
+    latency: str
+    latency_heading: str
+    latency_key: str
+    latency_text: Callable[[float], str]
 
 
 class DecisionPage(Struct, frozen=True, kw_only=True):
@@ -48,12 +72,14 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
     @property
     def blocks(self) -> Iterator[Iterator[Row]]:
         """Yield what to buy, its risk, other clusters, and what to measure."""
-        yield from (self._purchase(), self._risk(), self._others(), self._advice())
+        words = engine_of(self.environment, self.cluster).reports.WORDS
+        yield from (self._purchase(words), self._risk(), self._others(), self._advice(words))
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document of the decision; money is in USD a month."""
         decision = self.proposal.decision
         options = sorted(range(len(decision.options)), key=lambda number: decision.mean_regrets[number])
+        worst = self.samples.values[decision.worst]
         return {
             "environment": self.environment.name,
             "cluster": self.cluster,
@@ -69,7 +95,7 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
             ],
             "options": [self._option(number) for number in options],
             "middle": None if self.proposal.middle is None else self._option(self.proposal.middle),
-            "worst_sample": self._values(decision.worst),
+            "worst_sample": {one.key: value for one, value in zip(self.ranges, worst, strict=True)},
             "unserved_samples": decision.unserved,
             "worth_usd_per_month": self._worth(),
             "tried": self.proposal.tried,
@@ -89,32 +115,19 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
             "missed": self._targets(number),
         }
 
-    def _purchase(self) -> Iterator[Row]:
+    def _purchase(self, words: EngineWords) -> Iterator[Row]:
         decision = self.proposal.decision
         bills = [row[decision.best].usd_per_month for row in decision.outcomes]
         yield "Ranges", "; ".join(map(range_text, self.ranges))
         best = decision.options[decision.best]
-        yield "Buy", purchase_text(best.instance_type, best.count, best.volumes, self._nodes)
+        yield "Buy", purchase_text(best.instance_type, best.count, best.volumes, words.nodes)
         mean, least, most = map(format_usd, (sum(bills) / len(bills), min(bills), max(bills)))
-        yield (
-            "",
-            f"{mean} a month in every sample"
-            if least == most
-            else f"{mean} a month on average; {least} to {most}, as {self._charges()}",
-        )
-
-    def _charges(self) -> str:
-        """Return why the bills of the samples differ."""
+        if least == most:
+            yield "", f"{mean} a month in every sample"
+            return
         discounted = any(input_range.key == "discount" for input_range in self.ranges)
-        return "the discount varies" if discounted else "S3 charges for the data and the reads of a sample"
-
-    @property
-    def _is_analytics(self) -> bool:
-        return self.cluster in self.environment.analytics
-
-    @property
-    def _nodes(self) -> str:
-        return "workers" if self._is_analytics else "core nodes"
+        why = "the discount varies" if discounted else "S3 charges for the data and the reads of a sample"
+        yield "", f"{mean} a month on average; {least} to {most}, as {why}"
 
     def _risk(self) -> Iterator[Row]:
         decision, worst = self.proposal.decision, self.proposal.decision.worst
@@ -127,17 +140,27 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
             f" {decision.missed_factor:g} times the price of the missing capacity if a target is missed"
         )
         yield "Regret", f"{mean} a month on average, the least of {self.proposal.tried} clusters. {meaning}"
-        yield "Worst", f"a regret of {most} a month, with {self._sample_text(worst)}: {self._reason_text(worst)}"
-        yield "Misses", self._misses(decision.best)
+        values = zip(self.ranges, self.samples.values[worst], strict=True)
+        sample = ", ".join(f"{input_range.key} {value_text(input_range, value)}" for input_range, value in values)
+        missed = decision.outcomes[worst][decision.best].missed
+        why = f"this cluster misses {' and '.join(missed)}" if missed else "this cluster is larger than necessary"
+        yield "Worst", f"a regret of {most} a month, with {sample}: {why}"
+        targets = ", ".join(f"{target} in {count}" for target, count in self._targets(decision.best).items())
+        yield "Misses", self._missed_share_text(decision.best) + (f" ({targets})" if targets else "")
         if decision.unserved:
             excluded = samples_text(decision.unserved)
             yield "Excluded", f"{excluded} in which no cluster meets the targets: they do not count towards the regret"
 
     def _others(self) -> Iterator[Row]:
         decision = self.proposal.decision
-        safer = {number: share for share in SAFER_SHARES if (number := self._safer(share)) is not None}
-        for number, share in safer.items():
-            yield f"Meets {format_percent(share)}", self._comparison(number)
+        # The options with the least mean regret among those that meet all targets in at least a share of the samples.
+        safer: dict[int, float] = {}
+        for share in SAFER_SHARES:
+            safe = [number for number in range(len(decision.options)) if self._missed(number) <= 1 - share + ROUNDING]
+            if safe and decision.best not in safe:
+                safer[min(safe, key=lambda number: decision.mean_regrets[number])] = share
+        for option, share in safer.items():
+            yield f"Meets {format_percent(share)}", self._comparison(option)
         if self.proposal.middle is not None and self.proposal.middle != decision.best:
             yield "Middle", f"the plan for the middle of every range: {self._comparison(self.proposal.middle)}"
         families = sorted({option.family for option in decision.options} - {decision.options[decision.best].family})
@@ -145,32 +168,13 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
         for place, number in enumerate(sorted(best, key=lambda number: decision.mean_regrets[number])[:OTHER_FAMILIES]):
             yield "" if place else "Families", f"{decision.options[number].family}: {self._comparison(number)}"
 
-    def _safer(self, share: float) -> int | None:
-        """Return the index of the option with the least mean regret among those safe enough.
-
-        They meet all targets in this share of the samples or more. None if no option does, or if the proposed one does.
-        """
-        decision = self.proposal.decision
-        if self._missed(decision.best) <= 1 - share + ROUNDING:
-            return None
-        safer = [number for number in range(len(decision.options)) if self._missed(number) <= 1 - share + ROUNDING]
-        return min(safer, key=lambda number: decision.mean_regrets[number], default=None)
-
-    def _advice(self) -> Iterator[Row]:
+    def _advice(self, words: EngineWords) -> Iterator[Row]:
         worth = sorted(self._worth().items(), key=lambda item: -item[1])
-        gains = [f"{key} before you buy is worth {format_usd(usd)} a month" for key, usd in worth if usd >= 1]
-        yield (
-            "Measure",
-            "; ".join(f"knowing {gain} (estimate)" for gain in gains)
-            or "no single input is worth measuring before you buy",
-        )
+        gains = [f"knowing {key} before you buy is worth {format_usd(usd)} a month" for key, usd in worth if usd >= 1]
+        advice = "; ".join(f"{gain} (estimate)" for gain in gains)
+        yield "Measure", advice or "no single input is worth measuring before you buy"
         option = self.proposal.decision.options[self.proposal.decision.best]
-        section = "workers" if self._is_analytics else "core"
-        yield "Pin", f"clusters: {{{self.cluster}: {{{section}: {pin_text(option)}}}}}"
-
-    def _misses(self, number: int) -> str:
-        targets = ", ".join(f"{target} in {count}" for target, count in self._targets(number).items())
-        return self._missed_share_text(number) + (f" ({targets})" if targets else "")
+        yield "Pin", f"clusters: {{{self.cluster}: {{{words.section}: {pin_text(option)}}}}}"
 
     def _missed_share_text(self, number: int) -> str:
         share = self._missed(number)
@@ -197,26 +201,9 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
         counts = Counter(target for row in self.proposal.decision.outcomes for target in row[number].missed)
         return dict(counts.most_common())
 
-    def _reason_text(self, sample: int) -> str:
-        """Return the reason for the regret of the proposed cluster in a sample."""
-        missed = self.proposal.decision.outcomes[sample][self.proposal.decision.best].missed
-        return f"this cluster misses {' and '.join(missed)}" if missed else "this cluster is larger than necessary"
-
-    def _values(self, sample: int) -> dict[str, float]:
-        values = self.samples.values[sample]
-        return {input_range.key: value for input_range, value in zip(self.ranges, values, strict=True)}
-
-    def _sample_text(self, sample: int) -> str:
-        values = self.samples.values[sample]
-        return ", ".join(
-            f"{input_range.key} {value_text(input_range, value)}"
-            for input_range, value in zip(self.ranges, values, strict=True)
-        )
-
     def _worth(self) -> dict[str, float]:
         """Return what it is worth to know each input."""
-        inputs = independent_inputs(self.ranges, self.samples)
-        return self.proposal.decision.worth(inputs, self.sampling.seed)
+        return self.proposal.decision.worth(independent_inputs(self.ranges, self.samples), self.sampling.seed)
 
 
 def decision_page(ranged: RangedDocument, cluster: str, sampling: Sampling) -> DecisionPage:
@@ -262,12 +249,10 @@ def pin_text(option: ClusterOption) -> str:
     nodes = f"type: {option.instance_type}, count: {option.count}"
     if not any(volume.purpose == "cache" for volume in option.volumes):
         return f"{{{nodes}}}"
-    return f"{{{nodes}, volumes: [{', '.join(map(_volume_text, option.volumes))}]}}"
-
-
-def _volume_text(volume: Volume) -> str:
-    """Return a volume as a file states it; the speed of the instance's own drive is not stated."""
-    size = f"purpose: {volume.purpose}, type: {volume.type}, count: {volume.count}, size: {volume.size_gib} GiB"
-    if volume.type == "nvme":
-        return f"{{{size}}}"
-    return f"{{{size}, iops: {volume.iops}, throughput: {volume.throughput_mib_s} MiB/s}}"
+    volumes = []
+    for volume in option.volumes:
+        text = f"purpose: {volume.purpose}, type: {volume.type}, count: {volume.count}, size: {volume.size_gib} GiB"
+        # A file does not state the speed of the instance's own drive.
+        rates = f", iops: {volume.iops}, throughput: {volume.throughput_mib_s} MiB/s" if volume.type != "nvme" else ""
+        volumes.append(f"{{{text}{rates}}}")
+    return f"{{{nodes}, volumes: [{', '.join(volumes)}]}}"

@@ -21,11 +21,11 @@ from tests.command import PROJECT, run
 from tests.pages import DOCS, README
 from tests.reports.explorer.page_cases import CASES, HBASE, TABLES, TRINO, PageCase
 from tests.tiers import quick_where
+from warmbase.engines.hbase.plots import day_plot
 from warmbase.environments.planning import plan_of
 from warmbase.environments.reader import read_environment
 from warmbase.ground.units import format_usd
 from warmbase.reports.explorer.answer import PENDING
-from warmbase.reports.explorer.plots import day_plot
 from warmbase.reports.explorer.server import HOST
 
 PROD: Final = replace(HBASE, environment="prod")

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.sizing.clusters import CLOSED, PINNED, RELAXED, WORLD, with_core, with_workload
+from warmbase.engines.hbase.plots import day_plot
 from warmbase.ground.units import format_duration
-from warmbase.reports.explorer.plots import day_plot
 from warmbase.sizing.calculator import plan
 from warmbase.sizing.modes import HDFS
 from warmbase.sizing.plan import Plan

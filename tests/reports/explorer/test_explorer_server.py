@@ -23,11 +23,11 @@ from msgspec.structs import replace
 from tests.command import run
 from tests.patience import HANG_SECONDS, wait_until
 from tests.reports.explorer.page_cases import EVENTS, ORDERS, TABLES
+from warmbase.engines.hbase.reports import OPEN_LOAD, WORKLOAD_INPUTS
 from warmbase.environments.reader import locate
 from warmbase.environments.reader.assignment import Assignment
 from warmbase.ground.units import GIB, TIB
 from warmbase.reports.explorer.answer import PENDING, answer
-from warmbase.reports.explorer.hbase import OPEN_LOAD, WORKLOAD_INPUTS
 from warmbase.reports.explorer.page_file import page_files
 from warmbase.reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded, _state
 from warmbase.reports.explorer.server import ExplorerServer

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.reports.explorer.page_cases import ORDERS, TABLES
+from warmbase.engines.hbase.reports import hbase_inputs
 from warmbase.environments.reader.read import environment_of, read_ranges
 from warmbase.reports.explorer.answer import _varied
-from warmbase.reports.explorer.hbase import hbase_inputs
 from warmbase.reports.explorer.page_file import NUMBERS
 from warmbase.reports.explorer.page_input import PageInput
 

@@ -8,35 +8,27 @@ from pathlib import Path
 from typing import Final
 
 import click
-from msgspec import Struct
 
-from warmbase.changes.change import Change, changes
-from warmbase.changes.cost import ImpactCost, impact_cost
+from warmbase.changes.change import Change
 from warmbase.changes.plan_comparison import OF_NODES
-from warmbase.changes.recorded_launch import changes_since_launch, recorded_spec, security_of_file
-from warmbase.cli.change_parts import CHANGES, change_parts, impact_rows, trino_impact_rows
+from warmbase.changes.recorded_launch import changes_since_launch, recorded_spec
+from warmbase.cli.change_parts import CHANGES, change_parts
 from warmbase.cli.options import chosen_name, cluster_option, output_option
-from warmbase.cli.page import Paragraph, Part, Row
-from warmbase.cli.terminal import echo
-from warmbase.configurations.bootstrap import Action, actions
-from warmbase.configurations.launch import Launch, launch_of, planned_spec
+from warmbase.cli.page import Paragraph, Part
+from warmbase.cli.terminal import print_json
+from warmbase.configurations.bootstrap import Action
 from warmbase.configurations.properties.property import Applied
 from warmbase.emr.cluster_spec import ClusterSpec
-from warmbase.engines.trino.changes import trino_changes, trino_impact
-from warmbase.engines.trino.rendering import TrinoLaunch, trino_launch_of
-from warmbase.engines.trino.rendering import actions as trino_actions
-from warmbase.environments.environment import Environment
-from warmbase.environments.launch_record import launch_records, recorded_launch
+from warmbase.engines.engine import ENGINES, engine_of
+from warmbase.engines.facets import EngineLaunch
+from warmbase.environments.launch_record import recorded_launch
 from warmbase.environments.reader import read_environment
-from warmbase.facts.prices import price_table
-from warmbase.facts.releases import releases
 from warmbase.linter.reader import read_subject
-from warmbase.reports.json_text import json_text
 
 LAUNCH: Final = "launch"
 LIVE: Final = "live"
 TITLES: Final = {
-    Applied.LIVE: "Live: neither HBase nor Trino restarts",
+    Applied.LIVE: f"Live: neither {' nor '.join(engine.title for engine in ENGINES.values())} restarts",
     Applied.ROLLING_RESTART: "Rolling restart",
     Applied.NEW_CLUSTER: "New cluster: cannot be changed on a running cluster",
 }
@@ -81,79 +73,40 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
     """
     read = read_environment(environment)
     name = chosen_name(read, cluster)
-    difference = (_trino_difference if name in read.analytics else _hbase_difference)(read, name, against, group)
+    facet = engine_of(read, name).changes
+    launch = facet.launch_of_file(read, name)
+    before, further, around = _compared_with(against, launch, facet.actions(launch))
+    # A file without groups is for one of them.
+    roles = tuple(one.role for one in before.groups if one.role != "task") or (group,)
+    pending = facet.differences(before, launch, roles, further)
+    cost = facet.impact(pending, before, launch)
     if output == "json":
-        document = {
-            "source": read.source,
-            "against": difference.before.source,
-            "changes": difference.changes,
-            "cost": difference.cost,
-        }
-        echo(json_text(document if against != LIVE else {**document, "around": difference.around}))
-    else:
+        document = {"source": read.source, "against": before.source, "changes": pending, "cost": cost}
+        print_json(document if against != LIVE else {**document, "around": around})
+        return
+    count = f"{len(pending)} difference{'s' * (len(pending) > 1)}" if pending else "no difference"
+    compared = f"{read.source} against {before.source}, {' and '.join(roles)} nodes"
+    parts: list[Part] = [Paragraph(text=f"{compared}: {count}")]
+    for applied in Applied:
+        listed = [change for change in pending if change.applied is applied]
+        parts += ["", TITLES[applied]] if listed else []
+        for change in listed:
+            parts += change_parts(change)
+    if any(change.key in OF_NODES for change in pending):
         arguments = f"{read.name} --cluster {name}" if cluster else read.name
-        CHANGES.show([*_page(read, difference, arguments), *_around(difference.around)])
-
-
-Around = Mapping[str, Sequence[str]]
-"""The differences outside the cluster, by what was compared: a dashboard, the alarms, the bucket, a stack."""
-
-
-class Difference(Struct, frozen=True, kw_only=True):
-    """The changes from a cluster to today's plan for nodes of those roles, their cost, and what differs around it."""
-
-    before: ClusterSpec
-    roles: tuple[str, ...]
-    changes: tuple[Change, ...]
-    cost: ImpactCost
-    impact: tuple[Row, ...]
-    around: Around
-
-
-def _hbase_difference(environment: Environment, cluster: str, against: str, group: str) -> Difference:
-    security = security_of_file(environment, launch_records(environment).get(cluster))
-    launch = launch_of(environment, environment.clusters[cluster], security)
-    before, further, around = _compared_with(against, launch, actions(launch))
-    roles = _roles(before, group)
-    pending = changes(before, planned_spec(launch), roles, releases()[launch.plan.release], further)
-    cost = impact_cost(pending, before, launch.plan, price_table(environment.region))
-    return Difference(
-        before=before,
-        roles=roles,
-        changes=pending,
-        cost=cost,
-        impact=tuple(impact_rows(cost, launch)),
-        around=around,
-    )
-
-
-def _trino_difference(environment: Environment, cluster: str, against: str, group: str) -> Difference:
-    launch = trino_launch_of(environment, environment.analytics[cluster])
-    before, further, around = _compared_with(against, launch, trino_actions(launch))
-    roles = _roles(before, group)
-    pending = trino_changes(before, launch, roles, further)
-    cost = trino_impact(pending, before, launch)
-    return Difference(
-        before=before,
-        roles=roles,
-        changes=pending,
-        cost=cost,
-        impact=tuple(trino_impact_rows(cost)),
-        around=around,
-    )
-
-
-def _roles(before: ClusterSpec, group: str) -> tuple[str, ...]:
-    """Return the groups of the cluster, or the group that a file without groups is for."""
-    return tuple(one.role for one in before.groups if one.role != "task") or (group,)
+        parts += ["", Paragraph(text=UNCHANGED_NODES.format(arguments=arguments))]
+    if pending:
+        parts += ["", "Cost of applying all of it", *facet.impact_rows(cost, launch.plan)]
+    CHANGES.show([*parts, *around_parts(around)])
 
 
 def _compared_with(
-    against: str, launch: Launch | TrinoLaunch, planned: Sequence[Action]
-) -> tuple[ClusterSpec, tuple[Change, ...], Around]:
+    against: str, launch: EngineLaunch, planned: Sequence[Action]
+) -> tuple[ClusterSpec, tuple[Change, ...], Mapping[str, Sequence[str]]]:
     """Return the spec to compare with, changes that the spec does not show, and differences outside the cluster.
 
-    `planned` are the bootstrap actions of today's plan.
+    `planned` are the bootstrap actions of today's plan. The differences outside are by what was compared: a dashboard,
+    the alarms, the bucket, a stack.
     """
     if against == LAUNCH:
         record = recorded_launch(launch.environment, launch.plan.cluster)
@@ -168,7 +121,7 @@ def _compared_with(
     return read_subject(Path(against), None), (), {}
 
 
-def _around(around: Around) -> Iterator[Part]:
+def around_parts(around: Mapping[str, Sequence[str]]) -> Iterator[Part]:
     """Yield a section for each thing outside the cluster that differs, headed by what a deployment does about it."""
     for subject, differences in around.items():
         if differences:
@@ -177,6 +130,7 @@ def _around(around: Around) -> Iterator[Part]:
 
 
 def _impact(subject: str) -> str:
+    """Return the heading of differences outside the cluster: what a deployment does about them."""
     if subject == "bootstrap actions":
         return "Bootstrap actions: a running cluster keeps those it was launched with"
     if subject.startswith("warmbase-"):
@@ -186,22 +140,3 @@ def _impact(subject: str) -> str:
     if subject == "alarms":
         return "Alarms: a deployment ends a silence and updates what the template changes; other edits by hand stay"
     return f"{subject.capitalize()}: a deployment updates what the template changes; edits by hand stay"
-
-
-def _page(environment: Environment, difference: Difference, arguments: str) -> Iterator[Part]:
-    """Yield the sections of the page; `arguments` name the cluster to a command."""
-    before, pending = difference.before, difference.changes
-    count = f"{len(pending)} difference{'s' * (len(pending) > 1)}" if pending else "no difference"
-    compared = f"{environment.source} against {before.source}, {' and '.join(difference.roles)} nodes"
-    yield Paragraph(text=f"{compared}: {count}")
-    for applied in Applied:
-        listed = [change for change in pending if change.applied is applied]
-        if listed:
-            yield from ("", TITLES[applied])
-        for change in listed:
-            yield from change_parts(change)
-    if any(change.key in OF_NODES for change in pending):
-        yield from ("", Paragraph(text=UNCHANGED_NODES.format(arguments=arguments)))
-    if pending:
-        yield from ("", "Cost of applying all of it")
-        yield from difference.impact

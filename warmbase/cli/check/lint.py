@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from warmbase import library
 from warmbase.cli.options import ANSWER_IS_NO, cluster_option, confirm, yes_option
 from warmbase.cli.page import Paragraph, Part, styled, summary_page
-from warmbase.cli.terminal import echo
+from warmbase.cli.terminal import echo, print_json
 from warmbase.emr.cluster_spec import ClusterSpec
 from warmbase.ground.errors import InvalidInput, fix_line
 from warmbase.ground.whole_file import write_whole
@@ -33,7 +33,6 @@ from warmbase.linter.reader.terraform import is_terraform
 from warmbase.linter.rules import BUGS
 from warmbase.linter.secret import without_secrets
 from warmbase.reports.amounts import printable
-from warmbase.reports.json_text import json_text
 from warmbase.reports.sarif import sarif_document
 
 COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -325,9 +324,9 @@ def _file_to_mend(file: Path | None, output: str, *, fix: bool) -> Path:
 
 def _print(report: Report, listed: Report, output: str, *, every: bool) -> None:
     if output == "json":
-        echo(json_text(listed))
+        print_json(listed)
     elif output == "sarif":
-        echo(json_text(sarif_document(listed)))
+        print_json(sarif_document(listed))
     else:
         page = summary_page()
         page.show(lint_page(report, listed, page.columns, every=every))

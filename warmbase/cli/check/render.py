@@ -7,15 +7,14 @@ import json
 import click
 
 from warmbase import library
-from warmbase.cli.options import chosen_analytics, cluster_option, environment_argument
+from warmbase.cli.options import chosen_name, cluster_option, environment_argument
 from warmbase.cli.terminal import echo
 from warmbase.configurations.client_file import client_site_xml
 from warmbase.configurations.launch import Launch, launch_of, planned_spec
 from warmbase.configurations.node_files import hbase_site_xml
 from warmbase.configurations.table_ddl import initial_load, table_ddl
 from warmbase.emr.api import write_run_job_flow
-from warmbase.engines.trino.rendering import TrinoLaunch, trino_launch_of, trino_spec
-from warmbase.environments.planning import chosen_cluster
+from warmbase.emr.cluster_spec import ClusterSpec
 from warmbase.environments.reader import read_environment
 from warmbase.linter.lint import refuse_errors
 from warmbase.linter.secret import redacted
@@ -58,25 +57,21 @@ def render(environment: str, cluster: str | None, form: str, group: library.Grou
       warmbase render prod --format client
     """
     read = read_environment(environment)
-    analytics = chosen_analytics(read, cluster)
+    name = chosen_name(read, cluster)
     if form == "emr":
         text = json.dumps(library.render(read, cluster, group), indent=2) + "\n"
-    elif analytics is not None:
-        text = _trino_text(trino_launch_of(read, analytics), form)
-    else:
-        launch = launch_of(read, chosen_cluster(read, cluster))
+    elif name in read.clusters:
+        launch = launch_of(read, read.clusters[name])
         refuse_errors(launch)
         text = _text(launch, form, group)
-    for override in () if analytics else read.overrides:
+    elif form == "run-job-flow":
+        text = _run_job_flow(library.planned_cluster(read, name))
+    else:
+        raise click.UsageError(f"--format {form} is for HBase clusters. Use emr or run-job-flow.")
+    for override in read.overrides if name in read.clusters else ():
         setting = f"{override.classification} {override.key}={redacted(override.key, override.value)}"
         echo(f"an override ({override.where}): {setting}", err=True)
     echo(text, nl=False)
-
-
-def _trino_text(launch: TrinoLaunch, form: str) -> str:
-    if form == "run-job-flow":
-        return json.dumps(write_run_job_flow(trino_spec(launch)), indent=2) + "\n"
-    raise click.UsageError(f"--format {form} is for HBase clusters. Use emr or run-job-flow.")
 
 
 def _text(launch: Launch, form: str, group: str) -> str:
@@ -87,5 +82,9 @@ def _text(launch: Launch, form: str, group: str) -> str:
     if form == "client":
         return client_site_xml(launch)
     if form == "run-job-flow":
-        return json.dumps(write_run_job_flow(planned_spec(launch)), indent=2) + "\n"
+        return _run_job_flow(planned_spec(launch))
     return hbase_site_xml(launch.settings.effective(group), launch.environment.overrides)
+
+
+def _run_job_flow(spec: ClusterSpec) -> str:
+    return json.dumps(write_run_job_flow(spec), indent=2) + "\n"

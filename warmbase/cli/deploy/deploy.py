@@ -11,12 +11,13 @@ from typing import Final
 import click
 
 from warmbase.cli.change_parts import CHANGES
-from warmbase.cli.deploy.reconfigure import trino_tuning_page, tuning_page
+from warmbase.cli.deploy.reconfigure import tuning_page
 from warmbase.cli.operate.destroy import EndConsent, end_failed_launches
 from warmbase.cli.options import confirm, dry_run_option, environment_argument, output_option, yes_option
 from warmbase.cli.page import Page, Paragraph, Part
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import echo
+from warmbase.engines.engine import engine_of
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import format_usd
@@ -72,7 +73,8 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
 
     Exit codes: 3 something prevents the deployment, or would be lost.
     """
-    _refuse_both(save, saved, dry_run=switches["dry_run"])
+    if saved and (save or switches["dry_run"]):
+        raise click.UsageError("--apply deploys; use it without --save and --dry-run")
     reviewed = read_proposal(saved) if saved else None
     read = read_environment(environment)
     variables = dict(os.environ) | {"AWS_REGION": read.region, "AWS_DEFAULT_REGION": read.region}
@@ -123,11 +125,6 @@ def _unheard(aws: Aws, proposed: Proposal) -> Iterator[str]:
         yield from (f"alarms of cluster {cluster_name}: {fault}" for fault in topic_faults(topics))
 
 
-def _refuse_both(save: Path | None, saved: Path | None, *, dry_run: bool) -> None:
-    if saved and (save or dry_run):
-        raise click.UsageError("--apply deploys; use it without --save and --dry-run")
-
-
 def _document(proposed: Proposal) -> dict[str, object]:
     return {
         "environment": proposed.environment.name,
@@ -176,22 +173,18 @@ def _entries(texts: Iterable[str]) -> Iterator[Part]:
 
 
 def _clusters(proposed: Proposal) -> Iterator[Part]:
-    for cluster_name, launch in proposed.launches.items():
+    plans = {**{name: launch.plan for name, launch in proposed.launches.items()}, **proposed.analytics}
+    for cluster_name, plan in plans.items():
         if cluster_name in proposed.tunings:
-            tuning = tuning_page(cluster_name, proposed.tunings[cluster_name], launch)
+            tuning = tuning_page(proposed.tunings[cluster_name], proposed.environment, plan)
             yield from (f"  {line}" for line in CHANGES.lines(tuning))
             continue
-        plan = launch.plan
         nodes = f"{plan.core.count} x {plan.core.instance_type}, {plan.primary.count} x {plan.primary.instance_type}"
-        new = f"{cluster_name}: a new cluster, {nodes}, {plan.release} (`warmbase plan` explains it)"
-        yield from _entries([new])
-    for cluster_name, trino in proposed.analytics.items():
-        if cluster_name in proposed.tunings:
-            tuning = trino_tuning_page(cluster_name, proposed.tunings[cluster_name])
-            yield from (f"  {line}" for line in CHANGES.lines(tuning))
-            continue
-        nodes = f"{trino.workers.count} x {trino.workers.instance_type}, 1 x {trino.coordinator.instance_type}"
-        yield from _entries([f"{cluster_name}: a new Trino {trino.trino} cluster, {nodes}, {trino.release}"])
+        kind, explained = "cluster", " (`warmbase plan` explains it)"
+        if cluster_name in proposed.analytics:
+            platform = engine_of(proposed.environment, cluster_name).reports.platform(plan)
+            kind, explained = f"{platform} cluster", ""
+        yield from _entries([f"{cluster_name}: a new {kind}, {nodes}, {plan.release}{explained}"])
 
 
 def _silences(proposed: Proposal) -> Iterator[str]:

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 import click
 
 from warmbase.changes.change import Change
-from warmbase.changes.planned_cluster import deployable_cluster
-from warmbase.cli.change_parts import CHANGES, change_parts, impact_rows, trino_impact_rows
+from warmbase.cli.change_parts import CHANGES, change_parts
 from warmbase.cli.options import (
-    chosen_analytics,
+    chosen_name,
     cluster_option,
     confirm,
     dry_run_option,
@@ -22,62 +21,46 @@ from warmbase.cli.options import (
     output_option,
     yes_option,
 )
-from warmbase.cli.page import Paragraph, Part, Row
+from warmbase.cli.page import Paragraph, Part
 from warmbase.cli.progress import TerminalProgress
-from warmbase.cli.terminal import echo
-from warmbase.configurations.launch import Launch
-from warmbase.engines.trino.changes import deployable_trino_cluster
-from warmbase.engines.trino.tuning import trino_tuning_of
-from warmbase.environments.planning import chosen_cluster
+from warmbase.cli.terminal import print_json
+from warmbase.engines.engine import engine_of
+from warmbase.engines.facets import EnginePlan
+from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
 from warmbase.operations.aws.clients import environment_aws
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.drift import group_basis, refuse_moved
-from warmbase.operations.deploy.tuning import Tuning, reconfiguration, tuning_of
-from warmbase.reports.json_text import json_text
+from warmbase.operations.deploy.tuning import Tuning, reconfiguration
 from warmbase.sizing.plan import MISSED_TARGET
 
 
-def trino_tuning_page(cluster_name: str, tuning: Tuning) -> Iterator[Part]:
-    """Yield the page for an analytics cluster."""
-    yield from _changes(cluster_name, tuning, trino_impact_rows(tuning.cost))
-    yield from _not_applied(tuning)
-
-
-def tuning_page(cluster_name: str, tuning: Tuning, launch: Launch) -> Iterator[Part]:
+def tuning_page(tuning: Tuning, environment: Environment, plan: EnginePlan) -> Iterator[Part]:
     """Yield the changes that a running cluster needs, and the cost of applying them."""
-    yield from _changes(cluster_name, tuning, impact_rows(tuning.cost, launch))
-    for warning in launch.plan.warnings:
-        if warning.id.startswith(MISSED_TARGET):
-            text = (
-                f"nodes of this type cannot meet every target, however many: {warning.message}; "
-                "a new cluster with another instance type may"
-            )
-            yield Paragraph(text=text, indent=2, hanging=2)
-    yield from _not_applied(tuning)
-
-
-def _changes(cluster_name: str, tuning: Tuning, impact: Iterable[Row]) -> Iterator[Part]:
     cluster = tuning.running.cluster
     if not tuning.group_changes:
-        yield f"{cluster_name}: {cluster.id}, {cluster.state}: nothing to tune"
-        return
-    yield f"{cluster_name}: {cluster.id}, {cluster.state}"
-    for change in tuning.changes:
-        yield from change_parts(change)
-    yield "  Cost of applying it"
-    yield from impact
-    yield "  Order: " + "; ".join(group_change.title for group_change in tuning.group_changes)
-
-
-def _not_applied(tuning: Tuning) -> Iterator[Paragraph]:
+        yield f"{plan.cluster}: {cluster.id}, {cluster.state}: nothing to tune"
+    else:
+        yield f"{plan.cluster}: {cluster.id}, {cluster.state}"
+        for change in tuning.changes:
+            yield from change_parts(change)
+        yield "  Cost of applying it"
+        yield from engine_of(environment, plan.cluster).changes.impact_rows(tuning.cost, plan)
+        yield "  Order: " + "; ".join(group_change.title for group_change in tuning.group_changes)
+    texts = [
+        f"nodes of this type cannot meet every target, however many: {warning.message}; "
+        "a new cluster with another instance type may"
+        for warning in plan.warnings
+        if warning.id.startswith(MISSED_TARGET)
+    ]
     if tuning.small:
-        text = f"not worth a restart: {_keys(tuning.small)} (a change of 5 % or less; --all applies it)"
-        yield Paragraph(text=text, indent=2, hanging=2)
+        texts.append(f"not worth a restart: {_keys(tuning.small)} (a change of 5 % or less; --all applies it)")
     if tuning.new:
-        text = f"needs a new cluster, so it is not applied: {_keys(tuning.new)} (warmbase diff shows the details)"
-        yield Paragraph(text=text, indent=2, hanging=2)
+        texts.append(
+            f"needs a new cluster, so it is not applied: {_keys(tuning.new)} (warmbase diff shows the details)"
+        )
+    yield from (Paragraph(text=text, indent=2, hanging=2) for text in texts)
 
 
 def _keys(changes: Iterable[Change]) -> str:
@@ -107,23 +90,19 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     """
     read = read_environment(environment)
     aws = environment_aws(read, os.environ)
-    analytics = chosen_analytics(read, cluster)
-    cluster_name = analytics.name if analytics else chosen_cluster(read, cluster).name
+    cluster_name = chosen_name(read, cluster)
+    engine = engine_of(read, cluster_name)
 
-    def proposed() -> tuple[Tuning, Iterator[Part]]:
-        if analytics:
-            tuning = trino_tuning_of(aws, deployable_trino_cluster(read, analytics), everything=switches["everything"])
-            return tuning, trino_tuning_page(cluster_name, tuning)
-        planned = deployable_cluster(read, cluster_name)
-        tuning = tuning_of(aws, planned, everything=switches["everything"])
-        return tuning, tuning_page(cluster_name, tuning, planned.launch)
+    def proposed() -> tuple[Tuning, EnginePlan]:
+        planned = engine.changes.deployable_cluster(read, cluster_name)
+        return engine.operations.tuning(aws, planned, everything=switches["everything"]), planned.launch.plan
 
-    tuning, page = proposed()
+    tuning, plan = proposed()
     if output == "json":
         document = {"changes": tuning.changes, "small": tuning.small, "new_cluster": tuning.new, "cost": tuning.cost}
-        echo(json_text(document | {"moves": [group_change.title for group_change in tuning.group_changes]}))
+        print_json(document | {"moves": [group_change.title for group_change in tuning.group_changes]})
     else:
-        CHANGES.show(page)
+        CHANGES.show(tuning_page(tuning, read, plan))
     if switches["dry_run"] or not tuning.group_changes:
         return
     if not switches["yes"]:

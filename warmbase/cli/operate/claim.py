@@ -8,7 +8,7 @@ import click
 
 from warmbase.cli.options import confirm, environment_argument, output_option, yes_option
 from warmbase.cli.page import PROPOSAL, Page, Paragraph
-from warmbase.cli.terminal import echo
+from warmbase.cli.terminal import echo, print_json
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, Problem
@@ -16,7 +16,6 @@ from warmbase.operations.aws.clients import environment_aws
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.cluster import claims
 from warmbase.operations.cluster.claims import NOBODY, Claim
-from warmbase.reports.json_text import json_text
 
 
 @click.command()
@@ -47,7 +46,7 @@ def claim(environment: str, output: str, *, take: bool, yes: bool) -> None:
     if not take:
         url = f"s3://{read.root.bucket_in(aws.account)}/{read.root.claim_key}"
         if output == "json":
-            echo(json_text({"url": url, "claim": current}))
+            print_json({"url": url, "claim": current})
         else:
             Page().show([url, Paragraph(text=_claim_text(current), indent=2)])
         return

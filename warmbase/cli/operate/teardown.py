@@ -6,7 +6,7 @@ import os
 
 import click
 
-from warmbase.cli.options import check_cluster, confirm, dry_run_option, environment_argument, yes_option
+from warmbase.cli.options import chosen_name, confirm, dry_run_option, environment_argument, yes_option
 from warmbase.cli.page import PROPOSAL
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import echo
@@ -48,7 +48,7 @@ def teardown(environment: str, cluster_name: str, *, dry_run: bool, yes: bool, *
     Exit codes: 3 something would be lost.
     """
     read = read_environment(environment)
-    check_cluster(read, cluster_name)
+    chosen_name(read, cluster_name)
     aws = environment_aws(read, os.environ)
     cluster = environment_cluster(aws, read, cluster_name)
     basis = cluster_basis(aws, read, cluster_name)

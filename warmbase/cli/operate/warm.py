@@ -26,7 +26,7 @@ from warmbase.cli.options import (
 )
 from warmbase.cli.page import Page, Paragraph, Part, Row
 from warmbase.cli.size.plan_summary import LEVELS, limits_text
-from warmbase.cli.terminal import echo
+from warmbase.cli.terminal import echo, print_json
 from warmbase.configurations.launch import Launch
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
 from warmbase.ground.units import format_duration, format_percent, format_rate, format_size, format_usd
@@ -45,7 +45,7 @@ from warmbase.operations.cluster.boost import (
 from warmbase.operations.cluster.caches import Servers, clock, refuse_uncached, wait_until_warm
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.drift import refuse_moved
-from warmbase.reports.json_text import json_text, plain
+from warmbase.reports.json_text import plain
 from warmbase.sizing.recovery.boost import Boost, FillTime, ServerFill
 from warmbase.sizing.recovery.warmth import Gate, Progress, missing_fraction, slowest_seconds
 
@@ -320,7 +320,7 @@ def status_command(environment: str, cluster: str | None, output: str) -> None:
         document: dict[str, Any] = {"cluster": name, "id": running.cluster.id, "servers": plain(servers)}
         document["seconds"] = slowest_seconds(servers)
         document["boost"] = plain(boosted)
-        echo(json_text(document))
+        print_json(document)
         return
     Page().show([*status_page(running, servers), *_boost_rows(boosted, environment)])
 

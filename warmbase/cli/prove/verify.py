@@ -10,24 +10,18 @@ from typing import Final
 
 import click
 
-from warmbase.changes.planned_cluster import deployable_cluster
-from warmbase.cli.options import chosen_analytics, cluster_option, environment_argument, output_option
+from warmbase.cli.options import chosen_name, cluster_option, environment_argument, output_option
 from warmbase.cli.page import Page, Paragraph, Part
-from warmbase.cli.terminal import answer_document, echo
-from warmbase.configurations.launch import Launch
-from warmbase.engines.trino.changes import deployable_trino_cluster
-from warmbase.engines.trino.rendering import TrinoLaunch
-from warmbase.engines.trino.verification import trino_verification
-from warmbase.environments.environment import Environment
-from warmbase.environments.planning import chosen_cluster
+from warmbase.cli.terminal import answer_document, echo, print_json
+from warmbase.engines.engine import engine_of
+from warmbase.engines.facets import EngineLaunch
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import Drifted
 from warmbase.operations.aws.clients import alarm_testing, environment_aws, examining
 from warmbase.operations.cluster.alarms import try_alarm
 from warmbase.operations.verify.check import CheckResult
 from warmbase.operations.verify.services import alarm_test_results
-from warmbase.operations.verify.verification import unsettled, verification
-from warmbase.reports.json_text import json_text
+from warmbase.operations.verify.verification import unsettled
 from warmbase.reports.markdown import paragraph, section, table
 
 VERDICTS: Final = {True: "as expected", False: "MISMATCH", None: "unknown"}
@@ -59,53 +53,40 @@ def verify(environment: str, cluster: str | None, output: str, *, alarm_test: bo
     Exit codes: 3 there is a mismatch.
     """
     read = read_environment(environment)
-    launch = _launch(read, cluster)
-    findings = _findings(read, launch, alarm_test=alarm_test)
-    report = _write(Path(read.source), launch, findings)
-    error = _mismatch(f"cluster {launch.plan.cluster} of {read.name}", findings, report)
-    if output == "json":
-        echo(json_text(answer_document({"findings": findings, "report": str(report)}, error)))
-    else:
-        Page().show([*_page(findings), f"report: {report}"])
-    if error:
-        raise error
-
-
-def _launch(environment: Environment, cluster_name: str | None) -> Launch | TrinoLaunch:
-    analytics = chosen_analytics(environment, cluster_name)
-    if analytics is not None:
-        return deployable_trino_cluster(environment, analytics).launch
-    return deployable_cluster(environment, chosen_cluster(environment, cluster_name).name).launch
-
-
-def _findings(environment: Environment, launch: Launch | TrinoLaunch, *, alarm_test: bool) -> tuple[CheckResult, ...]:
-    aws = environment_aws(environment, os.environ, alarm_testing if alarm_test else examining)
+    name = chosen_name(read, cluster)
+    engine = engine_of(read, name)
+    launch = engine.changes.deployable_cluster(read, name).launch
+    aws = environment_aws(read, os.environ, alarm_testing if alarm_test else examining)
 
     def say(line: str) -> None:
         echo(line, err=True)
 
-    findings = (
-        trino_verification(aws, launch, say) if isinstance(launch, TrinoLaunch) else verification(aws, launch, say)
-    )
+    findings = engine.operations.verification(aws, launch, say)
     if alarm_test:
-        findings += alarm_test_results(try_alarm(aws, environment.name, launch.plan.cluster, say))
-    return findings
-
-
-def _mismatch(subject: str, findings: Sequence[CheckResult], report: Path) -> Drifted | None:
+        findings += alarm_test_results(try_alarm(aws, read.name, name, say))
+    today = datetime.now(UTC).date().isoformat()
+    report = Path(read.source).with_suffix(".verified") / f"{name}-{today}.md"
+    report.parent.mkdir(exist_ok=True)
+    report.write_text(_report(today, launch, findings), encoding="utf-8")
     mismatches = [
         f"{finding.check}: expected {finding.expected}, found {finding.found}"
         for finding in findings
         if finding.good is False
     ]
-    if not mismatches:
-        return None
-    return Drifted(
-        subject,
-        mismatches,
-        why="differs from the documentation",
-        fix=f"follow the remedy of each row of the report: {report}",
-    )
+    error = None
+    if mismatches:
+        error = Drifted(
+            f"cluster {name} of {read.name}",
+            mismatches,
+            why="differs from the documentation",
+            fix=f"follow the remedy of each row of the report: {report}",
+        )
+    if output == "json":
+        print_json(answer_document({"findings": findings, "report": str(report)}, error))
+    else:
+        Page().show([*_page(findings), f"report: {report}"])
+    if error:
+        raise error
 
 
 def _page(findings: Sequence[CheckResult]) -> Iterator[Part]:
@@ -119,16 +100,10 @@ def _page(findings: Sequence[CheckResult]) -> Iterator[Part]:
     yield f"{good} of {len(findings)} as expected"
 
 
-def _write(source: Path, launch: Launch | TrinoLaunch, findings: tuple[CheckResult, ...]) -> Path:
-    today = datetime.now(UTC).date().isoformat()
-    file = source.with_suffix(".verified") / f"{launch.plan.cluster}-{today}.md"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(_report(today, launch, findings), encoding="utf-8")
-    return file
-
-
-def _report(today: str, launch: Launch | TrinoLaunch, findings: tuple[CheckResult, ...]) -> str:
+def _report(today: str, launch: EngineLaunch, findings: tuple[CheckResult, ...]) -> str:
     plan = launch.plan
+    engine = engine_of(launch.environment, plan.cluster)
+    nodes = f"{plan.core.count} x {plan.core.instance_type}, {engine.reports.platform(plan)}"
     rows = (
         (finding.check, finding.expected, finding.found, VERDICTS[finding.good], finding.todo) for finding in findings
     )
@@ -145,14 +120,11 @@ def _report(today: str, launch: Launch | TrinoLaunch, findings: tuple[CheckResul
         for finding in findings
         for one in finding.settings
     )
-    open_rows = (
-        (statement.what, statement.harm, statement.check)
-        for statement in unsettled(findings, launch.environment.engine(plan.cluster))
-    )
+    open_rows = ((statement.what, statement.harm, statement.check) for statement in unsettled(findings, engine.name))
     return (
         section(
             f"# Cluster {plan.cluster} of {plan.environment}, verified on {today}",
-            paragraph(f"{plan.release}, {_nodes(launch)}. Written by `warmbase verify`."),
+            paragraph(f"{plan.release}, {nodes}. Written by `warmbase verify`."),
             table(("check", "expected", "found", "verdict", "to do"), rows),
             "## Settings in force that are neither rendered nor a default of the release",
             table(("property", "value", "rendered, or default", "source", "on", "depends on it", "effects"), settings),
@@ -161,10 +133,3 @@ def _report(today: str, launch: Launch | TrinoLaunch, findings: tuple[CheckResul
         )
         + "\n"
     )
-
-
-def _nodes(launch: Launch | TrinoLaunch) -> str:
-    if isinstance(launch, TrinoLaunch):
-        workers = launch.plan.workers
-        return f"{workers.count} x {workers.instance_type}, Trino {launch.plan.trino}"
-    return f"{launch.plan.core.count} x {launch.plan.core.instance_type}, {launch.plan.mode}"

@@ -1,50 +1,31 @@
 """`warmbase compare` plans one workload in each storage mode, or for each place of Trino's cache, side by side.
 
-The JSON document of a plan and the reports of `warmbase plan --report FILE` and `warmbase compare --report FILE` are
-written here, too. The report of a plan has its document in it.
+The reports of `warmbase plan --report FILE` and `warmbase compare --report FILE` are written here, too. The report of a
+plan has its JSON document in it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
-from msgspec.structs import replace
 
-from warmbase.cli.options import (
-    chosen_analytics,
-    chosen_name,
-    cluster_option,
-    environment_argument,
-    output_option,
-)
+from warmbase.cli.options import chosen_name, cluster_option, environment_argument, output_option
 from warmbase.cli.page import Column, Page, Table, styled
 from warmbase.cli.size.plan_request import PlanRequest
-from warmbase.cli.terminal import answer_document, echo
-from warmbase.engines.trino.plan import CacheComparison
-from warmbase.engines.trino.planning import compared_caches_of, trino_infeasible, trino_plan_of
-from warmbase.engines.trino.report import cache_table
-from warmbase.engines.trino.search import CacheKind
-from warmbase.environments.environment import Environment
-from warmbase.environments.planning import advised_plan_of, chosen_cluster, compared_plans, infeasible
+from warmbase.cli.terminal import answer_document, echo, print_json
+from warmbase.engines.engine import engine_of
 from warmbase.environments.reader import read_environment
 from warmbase.environments.reader.read import middle_environment, read_ranges
-from warmbase.environments.unstated import unstated
 from warmbase.facts.prices import price_table
-from warmbase.ground.errors import Infeasible, InvalidInput, WarmbaseError
+from warmbase.ground.errors import InvalidInput
 from warmbase.ground.whole_file import write_whole
-from warmbase.linter.secret import redacted
 from warmbase.reports.decision_page import decision_page
-from warmbase.reports.explorer.page_file import Document, Report, is_page
+from warmbase.reports.explorer.page_file import Report, is_page
 from warmbase.reports.explorer.subject import Subject
-from warmbase.reports.json_text import json_text, plain
-from warmbase.reports.plan_text import ColumnTable, mode_table
-from warmbase.sizing.modes import Mode
-from warmbase.sizing.plan import Plan
-from warmbase.sizing.requirements import ClusterChoice
+from warmbase.reports.json_text import plain
 
 
 @click.command()
@@ -76,13 +57,13 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
     if report:
         if output != "table":
             raise click.UsageError("--report writes a page, which contains the JSON: leave out --output.")
-
         write_comparison(environment, cluster, report)
         return
     read = read_environment(environment)
-    plans, table = compared_columns(read, cluster)
+    name = chosen_name(read, cluster)
+    plans, table = engine_of(read, name).reports.columns(read, name)
     if output == "json":
-        echo(json_text(plans))
+        print_json(plans)
         return
     names = (Column(heading=styled(name, bold=True)) for name in table.names)
     figures = Table(columns=(Column(style={"fg": "cyan"}), *names), rows=table.rows, wide=True)
@@ -90,27 +71,6 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
     note = price_table(read.region).note
     if note.estimate:
         echo(f"Prices are an {note.described}. To use the real prices, run: {note.refresh}")
-
-
-Compared = Mapping[Mode, Plan] | Mapping[CacheKind, CacheComparison]
-
-
-def compared_columns(environment: Environment, cluster: str | None) -> tuple[Compared, ColumnTable]:
-    """Return the plan of each column, and their table. Raises InvalidInput for a name of no cluster."""
-    if choice := chosen_analytics(environment, cluster):
-        caches = compared_caches_of(environment, choice)
-        return caches, cache_table(caches)
-    plans = compared_plans(environment, chosen_cluster(environment, cluster))
-    return plans, mode_table(plans)
-
-
-def plan_document(
-    environment: Environment, cluster: ClusterChoice, plan: Plan, error: WarmbaseError | None
-) -> dict[str, Any]:
-    """Return the plan as JSON has it, with the overrides, the assumed values, and the error if there is one."""
-    overrides = [replace(override, value=redacted(override.key, override.value)) for override in environment.overrides]
-    assumed = unstated(environment, cluster)
-    return answer_document({**plain(plan), "overrides": overrides, "assumed": assumed}, error)
 
 
 SUFFIX: Final = ".html"
@@ -126,34 +86,23 @@ def write_report(request: PlanRequest) -> None:
     name = chosen_name(read, request.cluster)
     ranged = ranged.of_cluster(read, name)
     echo(COMPUTING, err=True)
-    document, error = _planned(read, name)
+    document, error = engine_of(read, name).reports.document(read, name)
     decision = decision_page(ranged, name, request.sampling) if ranged.ranges else None
     subject = Subject.read(request.environment, name, request.values)
-    document = decision.document() if decision else plain(document)
+    document = decision.document() if decision else plain(answer_document(document, error))
     _write(file, Report(subject=subject, document=document, decision=decision))
     if error and not decision:
         raise error
-
-
-def _planned(environment: Environment, cluster: str) -> tuple[Document, Infeasible | None]:
-    """Return the plan as JSON has it, and the error of one that misses its targets."""
-    if cluster in environment.analytics:
-        queries = trino_plan_of(environment, environment.analytics[cluster])
-        missed = None if queries.feasible else trino_infeasible(environment.source, queries)
-        return answer_document(plain(queries), missed), missed
-    choice = environment.clusters[cluster]
-    plan = advised_plan_of(environment, choice)
-    error = None if plan.meets_targets else infeasible(environment.source, plan)
-    return plan_document(environment, choice, plan, error), error
 
 
 def write_comparison(environment: str, cluster: str | None, file: Path) -> None:
     """Write the page of a comparison, whose nodes warmbase chooses, even if the file pins them."""
     _check_file(file)
     read = read_environment(environment)
-    subject = Subject.read(environment, chosen_name(read, cluster))
+    name = chosen_name(read, cluster)
+    subject = Subject.read(environment, name)
     echo(COMPUTING, err=True)
-    plans, table = compared_columns(read, cluster)
+    plans, table = engine_of(read, name).reports.columns(read, name)
     report = Report(
         subject=subject, document=plain(plans), columns=table, is_free=True, command=subject.compare_command
     )

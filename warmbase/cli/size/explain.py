@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from warmbase.cli.options import chosen_analytics, cluster_option, environment_argument, output_option
+from warmbase.cli.options import cluster_option, environment_argument, output_option
 from warmbase.cli.page import Paragraph, Part, summary_page
 from warmbase.cli.size.explanation import (
     LISTS,
@@ -22,10 +22,11 @@ from warmbase.cli.size.explanation import (
     word_document,
     word_paths,
 )
-from warmbase.cli.terminal import echo
+from warmbase.cli.terminal import print_json
 from warmbase.configurations.launch import classifications
 from warmbase.configurations.properties import CATALOGUE, HBaseProperty
 from warmbase.emr.cluster_spec import flattened
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.override import Override
 from warmbase.environments.planning import advised_plan_of, chosen_cluster, plan_of
@@ -34,7 +35,6 @@ from warmbase.environments.unstated import Unstated, unstated
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.linter.secret import redacted
-from warmbase.reports.json_text import json_text
 from warmbase.sizing.plan import Plan
 
 USUAL: Final = ("cold", "p99", "restart", "decides", "cache", "cost")
@@ -66,10 +66,8 @@ def explain(environment: str, words: tuple[str, ...], cluster: str | None, outpu
     """
     figure = " ".join(words)
     read = read_environment(environment)
-    if analytics := chosen_analytics(read, cluster):
-        from warmbase.engines.trino.pages import explain_trino  # noqa: PLC0415 - most plans are of HBase
-
-        explain_trino(read, analytics, figure, output)
+    if cluster is not None and cluster in read.analytics:
+        engine_of(read, cluster).pages.explain(read, cluster, figure, output)
         return
     choice = chosen_cluster(read, cluster)
     word = figure.lower()
@@ -83,7 +81,7 @@ def explain(environment: str, words: tuple[str, ...], cluster: str | None, outpu
     if not properties and explanation is None:
         raise InvalidInput([_unknown(plan, figure)])
     if output == "json":
-        echo(json_text({"figure": figure, "path": path, "properties": properties, "because": explanation}))
+        print_json({"figure": figure, "path": path, "properties": properties, "because": explanation})
         return
     page = summary_page()
     for entry in properties[:1]:
@@ -95,7 +93,7 @@ def explain(environment: str, words: tuple[str, ...], cluster: str | None, outpu
 def _explain_word(word: str, plan: Plan, entries: tuple[Sequence[Unstated], Sequence[Override]], output: str) -> None:
     """Explain every figure of the plan that a word stands for, or list what it names."""
     if output == "json":
-        echo(json_text({"figure": word, **word_document(word, plan, *entries)}))
+        print_json({"figure": word, **word_document(word, plan, *entries)})
         return
     figures = (explanation_parts(path, plan.because[path], plan) for path in word_paths(word, plan))
     summary_page().show(chain(*figures, list_parts(listed(word, plan, *entries))))

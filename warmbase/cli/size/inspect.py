@@ -19,7 +19,7 @@ import click
 
 from warmbase.cli.options import output_option
 from warmbase.cli.page import Column, Page, Paragraph, Part, Table
-from warmbase.cli.terminal import echo
+from warmbase.cli.terminal import echo, print_json
 from warmbase.environments.reader.inspection import inspection_text
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.ground.units import format_duration, format_percent, format_size
@@ -28,7 +28,6 @@ from warmbase.hfile.checkpoint import Checkpoint
 from warmbase.hfile.family_totals import FamilyTotals
 from warmbase.hfile.inspection import RootReport, SamplingOptions, inspect_root
 from warmbase.hfile.layout import LocalRoot, RootStore
-from warmbase.reports.json_text import json_text
 from warmbase.sizing.warning import Advice, advice
 
 COLUMNS: Final = (Column(least=20, whole=True), Column(least=12, right=True, whole=True), Column(flexible=True))
@@ -149,7 +148,7 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     checkpoint.remove()
     advised = advice(inspection)
     if output == "json":
-        echo(json_text({"found": report, "advice": advised, "inspection": str(target)}))
+        print_json({"found": report, "advice": advised, "inspection": str(target)})
         return
     Page().show(report_parts(report, advised))
     named = target if target.is_absolute() else f"../{target}"

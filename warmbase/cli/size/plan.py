@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -9,10 +10,12 @@ import click
 
 from warmbase.cli.options import GROWTH, cluster_option, environment_argument
 from warmbase.cli.page import summary_page
+from warmbase.cli.size.plan_page import plan_page
 from warmbase.cli.size.plan_request import PAGES, STEPS, PlanRequest, PlanSubject
-from warmbase.cli.terminal import answer_document, echo
+from warmbase.cli.size.plan_summary import plan_summary
+from warmbase.cli.terminal import answer_document, print_json
+from warmbase.engines.engine import OTHER_TITLES, engine_of
 from warmbase.environments.planning import advised_plan_of, infeasible, plan_of
-from warmbase.ground.errors import Infeasible
 from warmbase.ground.units import SIZE_UNITS, TIME_UNITS
 from warmbase.sizing.ranges.growth import Target
 
@@ -75,8 +78,8 @@ UNITS: Final = {*SIZE_UNITS, *TIME_UNITS, "%"}
     "--growth",
     type=GROWTH,
     metavar="SHARE",
-    help="The growth per month of all tables, or of a Trino cluster's workload.  [default: the growth that the file"
-    " states, or 8%]",
+    help=f"The growth per month of all tables, or of a {OTHER_TITLES} cluster's workload.  [default: the growth that"
+    " the file states, or 8%]",
 )
 @click.option(
     "--samples",
@@ -135,78 +138,52 @@ def plan(environment: str, **options: Any) -> None:  # noqa: ANN401 - click conv
         raise click.UsageError(
             f"{request.other!r} is apart from its number. Put the option in quotes: --set 'a.b=1 TiB'."
         )
-    # Each page loads what it needs: most plans are of one HBase cluster, and a fast answer needs few modules.
     if request.report:
         request.refuse(
             "--report writes one plan: use it only with ENV, --set and --cluster.",
             *("other", "against", *STEPS, *PAGES, "output", "advice"),
         )
-        from warmbase.cli.size.compare import write_report  # noqa: PLC0415
-
-        write_report(request)
+        _page("compare").write_report(request)
     elif steps := request.chosen(*STEPS):
         request.refuse(
             "--frontier, --months and --tornado each print their own page: leave out OTHER, --against, --why, --cost"
             " and --all.",
             *("other", "against", *PAGES, *steps[1:]),
         )
-        from warmbase.cli.size.plan_variation import show_steps  # noqa: PLC0415
-
-        show_steps(request)
+        _page("plan_variation").show_steps(request)
     elif (subject := request.subject()).today.ranges:
         request.refuse(
             "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all.",
             *("other", "against", *PAGES),
         )
-        from warmbase.cli.size.plan_variation import show_decision  # noqa: PLC0415
-
-        show_decision(request, subject)
+        _page("plan_variation").show_decision(request, subject)
     elif request.chosen("other", "assignments", "against") or request.output == "markdown":
         request.refuse("--why, --cost and --all print one plan. For two, use --output json.", *PAGES)
-        from warmbase.cli.size.plan_comparison import show_comparison  # noqa: PLC0415
+        _page("plan_comparison").show_comparison(request)
+    else:
+        _show(request, subject)
 
-        show_comparison(request)
-    elif error := (_show_trino if subject.is_analytics else _show_hbase)(request, subject):
+
+def _page(module: str) -> Any:  # noqa: ANN401 - a module
+    """Import a page that few plans need; most are of one HBase cluster, and a fast answer loads few modules."""
+    return import_module(f"warmbase.cli.size.{module}")
+
+
+def _show(request: PlanRequest, subject: PlanSubject) -> None:
+    """Print the plan of one cluster. Raises Infeasible if it misses its targets, after printing it."""
+    read, engine, page = subject.environment, engine_of(subject.environment, subject.cluster), summary_page()
+    if request.output == "json":
+        document, error = engine.reports.document(read, subject.cluster, advice=request.advice)
+        print_json(answer_document(document, error))
+    elif subject.cluster in read.analytics:
+        parts, error = engine.pages.plan_parts(request.environment, read, subject.cluster, request.chosen(*PAGES), page)
+        page.show(parts)
+    else:
+        plan = (advised_plan_of if request.advice else plan_of)(read, read.clusters[subject.cluster])
+        error = None if plan.meets_targets else infeasible(read.source, plan)
+        pages = request.chosen(*PAGES)
+        page.show(
+            plan_page(plan, read.overrides, pages) if pages else plan_summary(request.environment, read, plan, page)
+        )
+    if error:
         raise error
-
-
-def _show_hbase(request: PlanRequest, subject: PlanSubject) -> Infeasible | None:
-    """Print the plan of an HBase cluster, and return the error of one that misses its targets."""
-    read = subject.environment
-    choice = read.clusters[subject.cluster]
-    sized = (advised_plan_of if request.advice else plan_of)(read, choice)
-    error = None if sized.meets_targets else infeasible(read.source, sized)
-    page = summary_page()
-    if request.output == "json":
-        from warmbase.cli.size.compare import plan_document  # noqa: PLC0415
-        from warmbase.reports.json_text import json_text  # noqa: PLC0415
-
-        echo(json_text(plan_document(read, choice, sized, error)))
-    elif request.pages:
-        from warmbase.cli.size.plan_page import plan_page  # noqa: PLC0415
-
-        page.show(plan_page(sized, read.overrides, request.pages))
-    else:
-        from warmbase.cli.size.plan_summary import plan_summary  # noqa: PLC0415
-
-        page.show(plan_summary(request.environment, read, sized, page))
-    return error
-
-
-def _show_trino(request: PlanRequest, subject: PlanSubject) -> Infeasible | None:
-    """Print the plan of an analytics cluster, and return the error of one that misses its targets."""
-    from warmbase.engines.trino.pages import trino_page, trino_summary  # noqa: PLC0415
-    from warmbase.engines.trino.planning import trino_infeasible, trino_plan_of  # noqa: PLC0415
-    from warmbase.reports.json_text import json_text, plain  # noqa: PLC0415
-
-    read = subject.environment
-    sized = trino_plan_of(read, read.analytics[subject.cluster])
-    error = None if sized.feasible else trino_infeasible(read.source, sized)
-    page = summary_page()
-    if request.output == "json":
-        echo(json_text(answer_document(plain(sized), error)))
-    elif request.pages:
-        page.show(trino_page(sized, request.pages))
-    else:
-        page.show(trino_summary(request.environment, read, sized, page))
-    return error

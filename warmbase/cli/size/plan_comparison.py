@@ -8,17 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import click
-from msgspec import Struct
 
 from warmbase.changes.plan_comparison import PlanComparison, PlanFigures, PlanSide, delta, plan_comparison
-from warmbase.cli.change_parts import CHANGES, impact_rows
-from warmbase.cli.options import chosen_analytics
+from warmbase.cli.change_parts import CHANGES
 from warmbase.cli.page import NO_BREAK, Paragraph, Part, rows_table, styled, summary_page
-from warmbase.cli.page import Row as PageRow
 from warmbase.cli.size.plan_differences import (
+    Compared,
     Row,
     applied_rows,
     cost_rows,
@@ -28,11 +26,8 @@ from warmbase.cli.size.plan_differences import (
     warnings_without,
 )
 from warmbase.cli.size.plan_request import PlanRequest
-from warmbase.cli.terminal import answer_document, echo
-from warmbase.engines.trino.changes import TrinoSide, trino_comparison
-from warmbase.engines.trino.comparison import ComparedTrino, bill_of, plan_headline
-from warmbase.engines.trino.comparison import figure_rows as trino_rows
-from warmbase.engines.trino.plan import TrinoWarning
+from warmbase.cli.terminal import answer_document, echo, print_json
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records, recorded_launch
 from warmbase.environments.planning import chosen_cluster
@@ -41,121 +36,65 @@ from warmbase.environments.reader.document import load_document
 from warmbase.environments.reader.read import environment_at, environment_of, is_revision, quoted_path
 from warmbase.ground.errors import Infeasible, fix_line
 from warmbase.reports.amounts import printable
-from warmbase.reports.json_text import json_text
 from warmbase.sizing.plan import Warning  # noqa: A004 - the plan's own word
 
 
-class ComparedPlans(Struct, frozen=True, kw_only=True):
-    """A comparison with its text. `sources` say in words where each of the two environments comes from.
-
-    `analytics` has the comparison of each analytics cluster whose plans differ.
-    """
-
-    comparison: PlanComparison
-    sources: tuple[str, str]
-    before: PlanFigures | None
-    after: PlanFigures | None
-    analytics: tuple[ComparedTrino, ...] = ()
-
-    @classmethod
-    def of(cls, comparison: PlanComparison, before: str, after: str, analytics: tuple[ComparedTrino, ...] = ()) -> Self:
-        """Return the comparison of the plans for the environments that `before` and `after` describe."""
-        was, will = comparison.before.plan, comparison.after.plan
-        return cls(
-            comparison=comparison,
-            sources=(before, after),
-            before=PlanFigures.of(was) if was else None,
-            after=PlanFigures.of(will) if will else None,
-            analytics=analytics,
-        )
-
-    @property
-    def headline(self) -> str:
-        """Return the answer in one line."""
-        return headline(self.before, self.after, self.comparison)
-
-    @property
-    def same_nodes(self) -> str:
-        """Return the answer for nodes of the older plan's type and volumes; empty where it has no other nodes."""
-        comparison = self.comparison.same_nodes
-        if comparison is None:
-            return ""
-        plan = comparison.after.plan
-        if plan is None or not plan.feasible:
-            return "With the node type and volumes unchanged, no number of nodes meets the targets."
-        figures = PlanFigures.of(plan)
-        return f"With the node type and volumes unchanged: {headline(self.before, figures, comparison)}"
-
-    @property
-    def figures(self) -> list[Row]:
-        """Return the figures that differ."""
-        return figure_rows(self.before, self.after) if self.before and self.after else []
-
-    @property
-    def cost(self) -> list[Row]:
-        """Return the lines of the bill that differ."""
-        return cost_rows(self.before.cost, self.after.cost) if self.before and self.after else []
-
-    @property
-    def warnings(self) -> tuple[list[Warning], list[Warning]]:
-        """Return the warnings that only the newer plan has, and those that only the older one has."""
-        was, will = (figures.warnings if figures else () for figures in (self.before, self.after))
-        return warnings_without(will, was), warnings_without(was, will)
-
-    @property
-    def applied(self) -> list[Row]:
-        """Return what is applied in each way: the settings that need a new cluster by name, the others by number."""
-        if self.comparison.application is None:
-            return [("unknown", self.comparison.unknown)] if self.comparison.unknown else []
-        return list(applied_rows(self.comparison.application.changes))
-
-    @property
-    def impact(self) -> list[PageRow]:
-        """Return what it costs to apply the changes."""
-        application = self.comparison.application
-        return list(impact_rows(application.cost, application.launch)) if application else []
-
-    @property
-    def diff_command(self) -> str:
-        """Return the command that shows each setting."""
-        return f"warmbase diff {Path(self.comparison.after.environment.source).stem}"
-
-    @property
-    def no_difference(self) -> str:
-        """Return the sentence for plans that do not differ. The plans of analytics clusters may still differ."""
-        name = f" of {self.after.cluster}" if self.analytics and self.after else ""
-        return f"The plans{name} do not differ."
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether the two plans do not differ in anything."""
-        differences = [*self.figures, *self.cost, *self.applied, *self.warnings[0], *self.warnings[1]]
-        return not differences and bool(self.before and self.after)
-
-    def document(self) -> dict[str, Any]:
-        """Return the comparison as JSON has it."""
-        return {
-            "sources": {"before": self.sources[0], "after": self.sources[1]},
-            "summary": self.headline,
-            "before": self.before,
-            "after": self.after,
-            "delta": delta(self.before, self.after) if self.before and self.after else None,
-            "application": _applied_document(self.comparison),
-            "unknown": self.comparison.unknown or None,
-            "same_nodes": _same_nodes_document(self.comparison.same_nodes),
-            "analytics": {compared.name: compared.document() for compared in self.analytics},
-        }
+def compared_plans(comparison: PlanComparison, sources: tuple[str, str], others: tuple[Compared, ...] = ()) -> Compared:
+    """Return a comparison of HBase's plans in words; `others` are those of analytics clusters."""
+    was, will = (PlanFigures.of(side.plan) if side.plan else None for side in (comparison.before, comparison.after))
+    application, on_nodes = comparison.application, comparison.same_nodes
+    same_nodes, of_nodes = "", None
+    if on_nodes is not None:
+        resized = PlanFigures.of(on_nodes.after.plan) if on_nodes.after.plan else None
+        same_nodes = "With the node type and volumes unchanged, no number of nodes meets the targets."
+        if resized and resized.feasible:
+            same_nodes = f"With the node type and volumes unchanged: {headline(was, resized, on_nodes)}"
+        if resized:
+            of_nodes = {"after": resized, "application": _applied_document(on_nodes)}
+    rows, cost, impact = list[Row](), list[Row](), list[tuple[str, str]]()
+    if was and will:
+        rows, cost = figure_rows(was, will), cost_rows(was.cost, will.cost)
+    applied: list[Row] = [("unknown", comparison.unknown)] if comparison.unknown else []
+    if application:
+        environment, plan = application.launch.environment, application.launch.plan
+        applied = list(applied_rows(application.changes))
+        impact = list(engine_of(environment, plan.cluster).changes.impact_rows(application.cost, plan))
+    warnings = [figures.warnings if figures else () for figures in (was, will)]
+    new, former = warnings_without(warnings[1], warnings[0]), warnings_without(warnings[0], warnings[1])
+    answer = headline(was, will, comparison)
+    return Compared(
+        name=will.cluster if will else "",
+        sources=sources,
+        headline=answer,
+        same_nodes=same_nodes,
+        figures=rows,
+        cost=cost,
+        applied=applied,
+        impact=impact,
+        new_warnings=new,
+        former_warnings=former,
+        diff_command=f"warmbase diff {Path(comparison.after.environment.source).stem}",
+        no_difference=f"The plans{f' of {will.cluster}' if others and will else ''} do not differ.",
+        is_empty=bool(was and will) and not [*rows, *cost, *applied, *new, *former],
+        error=comparison.after.error,
+        document={
+            "sources": {"before": sources[0], "after": sources[1]},
+            "summary": answer,
+            "before": was,
+            "after": will,
+            "delta": delta(was, will) if was and will else None,
+            "application": _applied_document(comparison),
+            "unknown": comparison.unknown or None,
+            "same_nodes": of_nodes,
+            "analytics": {other.name: other.document for other in others},
+        },
+        others=others,
+    )
 
 
 def _applied_document(comparison: PlanComparison) -> dict[str, Any] | None:
     application = comparison.application
     return {"changes": application.changes, "cost": application.cost} if application else None
-
-
-def _same_nodes_document(comparison: PlanComparison | None) -> dict[str, Any] | None:
-    if comparison is None or comparison.after.plan is None:
-        return None
-    return {"after": PlanFigures.of(comparison.after.plan), "application": _applied_document(comparison)}
 
 
 MOST_LINES: Final = 60
@@ -166,48 +105,45 @@ MARKED: Final = re.compile(r"([\\`*_\[\]|<>#~])")
 SIDES: Final = ("", "before", "after")
 
 
-def comparison_markdown(compared: ComparedPlans | ComparedTrino) -> str:
+def comparison_markdown(compared: Compared) -> str:
     """Return what differs between two plans: the answer and the figures, and the rest to be opened by a click.
 
     Each analytics cluster whose plans differ has one line.
     """
     title = f"**{_text(compared.sources[1])}**: {_text(compared.headline)}"
-    others = compared.analytics if isinstance(compared, ComparedPlans) else ()
-    lines = _bullets(other.headline for other in others)
+    lines = _bullets(other.headline for other in compared.others)
     if compared.is_empty:
         return "\n".join([title, "", compared.no_difference, *lines])
     same_nodes = ["", _text(compared.same_nodes)] if compared.same_nodes else []
-    came, went = compared.warnings
     details = [
         *_table(SIDES, compared.cost),
         *_bullets(f"{kind}: {names}" for kind, names in compared.applied),
-        *_bullets(f"new warning: {_warning(warning)}" for warning in came),
-        *_bullets(f"no longer: {warning.message}" for warning in went),
+        *_bullets(f"new warning: {warning.message}; {fix_line(warning.fix)}" for warning in compared.new_warnings),
+        *_bullets(f"no longer: {warning.message}" for warning in compared.former_warnings),
     ]
     summary = f"Compared with {_text(compared.sources[0])}: the bill, how the change is applied, and warnings"
     return _page([title, *same_nodes, *lines, *_table(SIDES, compared.figures)], details, summary)
 
 
-def plan_markdown(side: PlanSide, source: str) -> str:
-    """Return one plan: what it buys, does and costs, and the rest to be opened by a click."""
-    figures = PlanFigures.of(side.plan) if side.plan else None
-    title = f"**{_text(source)}**: {_text(single_headline(figures))}"
-    if figures is None:
-        return title
-    return _plan_page(title, figure_rows(figures), cost_rows(figures.cost), figures.warnings)
-
-
-def trino_markdown(side: TrinoSide, source: str) -> str:
-    """Return the plan of an analytics cluster as `plan_markdown` does."""
-    title = f"**{_text(source)}**: {_text(plan_headline(side))}"
-    return _plan_page(title, trino_rows(side.plan), cost_rows(bill_of(side.plan)), side.plan.warnings)
-
-
-def _plan_page(
-    title: str, figures: Iterable[Row], cost: Iterable[Row], warnings: Iterable[Warning | TrinoWarning]
+def single_markdown(
+    source: str, answer: str, figures: Iterable[Row], cost: Iterable[Row], warnings: Iterable[Warning]
 ) -> str:
-    details = [*_table(("", "a month"), cost), *_bullets(map(_warning, warnings))]
-    return _page([title, *_table(("", "plan"), figures)], details, "The bill, and what to watch")
+    """Return one plan: what it buys, does and costs, and the rest to be opened by a click."""
+    details = [
+        *_table(("", "a month"), cost),
+        *_bullets(f"{warning.message}; {fix_line(warning.fix)}" for warning in warnings),
+    ]
+    top = [f"**{_text(source)}**: {_text(answer)}", *_table(("", "plan"), figures)]
+    return _page(top, details, "The bill, and what to watch")
+
+
+def plan_markdown(side: PlanSide, source: str) -> str:
+    """Return the plan of an HBase cluster as `single_markdown` does; only the answer where nothing holds the data."""
+    figures = PlanFigures.of(side.plan) if side.plan else None
+    answer = single_headline(figures)
+    if figures is None:
+        return f"**{_text(source)}**: {_text(answer)}"
+    return single_markdown(source, answer, figure_rows(figures), cost_rows(figures.cost), figures.warnings)
 
 
 def _page(top: Sequence[str], details: Sequence[str], summary: str) -> str:
@@ -220,12 +156,9 @@ def _page(top: Sequence[str], details: Sequence[str], summary: str) -> str:
 
 
 def _table(headings: Sequence[str], rows: Iterable[Row]) -> list[str]:
-    body = [_line(map(_text, row)) for row in rows]
-    return ["", _line(headings), _line("---" for _ in headings), *body] if body else []
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    body = [f"| {' | '.join(map(_text, row))} |" for row in rows]
+    rule = f"| {' | '.join('---' for _ in headings)} |"
+    return ["", f"| {' | '.join(headings)} |", rule, *body] if body else []
 
 
 def _bullets(texts: Iterable[str]) -> list[str]:
@@ -233,36 +166,27 @@ def _bullets(texts: Iterable[str]) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def _warning(warning: Warning | TrinoWarning) -> str:
-    return f"{warning.message}; {fix_line(warning.fix)}"
-
-
 def _text(text: str) -> str:
     """Return the text on one line, with every character that Markdown would take for more than text escaped."""
     return MARKED.sub(r"\\\1", printable(" ".join(text.split())))
 
 
-def comparison_page(compared: ComparedPlans | ComparedTrino) -> Iterator[Part]:
+def comparison_page(compared: Compared) -> Iterator[Part]:
     """Yield the page that `warmbase plan` prints for two plans: the answer, where the plans come from, what differs."""
     yield from _answer(compared)
     yield from ("", rows_table(zip(SIDES[1:], compared.sources, strict=True)))
     yield from _differences(compared)
-    for other in compared.analytics if isinstance(compared, ComparedPlans) else ():
+    for other in compared.others:
         yield from ("", *_answer(other), *_differences(other))
 
 
-def _answer(compared: ComparedPlans | ComparedTrino) -> Iterator[Part]:
-    yield Paragraph(text=styled(_unbroken(compared.headline), bold=True))
-    if compared.same_nodes:
-        yield Paragraph(text=_unbroken(compared.same_nodes))
+def _answer(compared: Compared) -> Iterator[Part]:
+    for text in filter(None, (compared.headline, compared.same_nodes)):
+        unbroken = text.replace(" %", f"{NO_BREAK}%")
+        yield Paragraph(text=styled(unbroken, bold=True) if text is compared.headline else unbroken)
 
 
-def _unbroken(answer: str) -> str:
-    """Return the answer with each percentage on one line."""
-    return answer.replace(" %", f"{NO_BREAK}%")
-
-
-def _differences(compared: ComparedPlans | ComparedTrino) -> Iterator[Part]:
+def _differences(compared: Compared) -> Iterator[Part]:
     if compared.is_empty:
         yield from ("", compared.no_difference)
         return
@@ -272,10 +196,10 @@ def _differences(compared: ComparedPlans | ComparedTrino) -> Iterator[Part]:
     if compared.applied:
         yield from ("", styled("How a running cluster gets there", bold=True), rows_table(compared.applied))
         yield from CHANGES.lines(compared.impact)
-    new: Sequence[Warning | TrinoWarning]
-    former: Sequence[Warning | TrinoWarning]
-    new, former = compared.warnings
-    for title, warnings in (("New warnings", new), ("Warnings that no longer apply", former)):
+    for title, warnings in (
+        ("New warnings", compared.new_warnings),
+        ("Warnings that no longer apply", compared.former_warnings),
+    ):
         if warnings:
             yield from ("", styled(title, bold=True))
         for warning in warnings:
@@ -287,112 +211,73 @@ def _differences(compared: ComparedPlans | ComparedTrino) -> Iterator[Part]:
 LAUNCH: Final = "launch"
 
 
-class ComparedEnvironments(Struct, frozen=True, kw_only=True):
-    """The newer environment, and the older one: None where launches are compared, or where there is one plan."""
-
-    before: Environment | None
-    after: Environment
-    after_text: str
-
-    def source(self, record: LaunchRecord | None) -> str:
-        """Return the older environment in words, or the directory of a launch record."""
-        if record:
-            return str(record.directory)
-        return self.before.source if self.before else ""
-
-
 def show_comparison(request: PlanRequest) -> None:
-    """Print the comparison. Raises Infeasible where the newer plan misses its targets, after printing it."""
-    environments = _environments(request)
-    is_trino = chosen_analytics(environments.after, request.cluster) is not None
-    error = (_show_trino if is_trino else _show_hbase)(request, environments)
+    """Print the comparison. Raises Infeasible where the newer plan misses its targets, after printing it.
+
+    With --output markdown and a single environment, it is the plan that is printed.
+    """
+    if request.other and request.against:
+        raise click.UsageError("Name a second environment or --against, not both.")
+    after, before = read_environment(request.other or request.environment, request.values), None
+    if request.against and request.against != LAUNCH:
+        before = _environment_against(locate(request.environment), request.against)
+    elif not request.against and (request.other or request.assignments):
+        before = read_environment(request.environment)
+    text = " ".join([after.source, *map(str, request.values)])
+    if before is None and request.against != LAUNCH:
+        answer, error = _single(after, request.cluster, text)
+        echo(answer)
+    else:
+        compared = _compared(request.cluster, before, after, text)
+        error = next(filter(None, (one.error for one in (compared, *compared.others))), None)
+        if request.output == "json":
+            print_json(answer_document(compared.document, compared.error))
+        elif request.output == "markdown":
+            echo(comparison_markdown(compared))
+        else:
+            summary_page().show(comparison_page(compared))
     if error:
         raise error
 
 
-def _show_hbase(request: PlanRequest, environments: ComparedEnvironments) -> Infeasible | None:
-    choice, record = chosen_cluster(environments.after, request.cluster), None
-    if request.against == LAUNCH:
-        record = recorded_launch(environments.after, choice.name)
-        before = PlanSide.at_launch(environments.after, record)
-    elif environments.before:
-        before = PlanSide.of(environments.before, chosen_cluster(environments.before, request.cluster))
+def _single(environment: Environment, cluster: str | None, text: str) -> tuple[str, Infeasible | None]:
+    """Return the plan of one cluster as Markdown, and its error if it misses its targets."""
+    if cluster is not None and cluster in environment.analytics:
+        return engine_of(environment, cluster).pages.plan_markdown(environment, cluster, text)
+    side = PlanSide.of(environment, chosen_cluster(environment, cluster))
+    return plan_markdown(side, text), side.error
+
+
+def _compared(cluster: str | None, before: Environment | None, after: Environment, text: str) -> Compared:
+    """Return the comparison with an environment, or with the launches if there is none.
+
+    If no cluster is named, it is that of the active one, with each analytics cluster whose plans differ.
+    """
+    records = launch_records(after) if before is None else {}
+    if cluster is not None and cluster in after.analytics:
+        if before is None:
+            records = {cluster: recorded_launch(after, cluster)}
+        return _compared_analytics(cluster, before, after, records.get(cluster), text)
+    choice = chosen_cluster(after, cluster)
+    if before is None:
+        record = recorded_launch(after, choice.name)
+        old, source = PlanSide.at_launch(after, record), str(record.directory)
     else:
-        after = PlanSide.of(environments.after, choice)
-        echo(plan_markdown(after, environments.after_text))
-        return after.error
-    after = PlanSide.of(environments.after, choice)
-    analytics = () if request.cluster else tuple(_differing_analytics(request, environments))
-    compared = ComparedPlans.of(
-        plan_comparison(before, after), environments.source(record), environments.after_text, analytics
+        old, source = PlanSide.of(before, chosen_cluster(before, cluster)), before.source
+    comparison = plan_comparison(old, PlanSide.of(after, choice))
+    names = () if cluster else dict.fromkeys((*after.analytics, *(before.analytics if before else ())))
+    others = (
+        _compared_analytics(name, before, after, records.get(name), text) for name in names if before or name in records
     )
-    _print(compared, after.error, request.output)
-    return next(filter(None, (after.error, *(other.error for other in analytics))), None)
+    return compared_plans(comparison, (source, text), tuple(other for other in others if not other.is_empty))
 
 
-def _differing_analytics(request: PlanRequest, environments: ComparedEnvironments) -> Iterator[ComparedTrino]:
-    """Yield the comparison of each analytics cluster whose plans differ."""
-    names = (*environments.after.analytics, *(environments.before.analytics if environments.before else ()))
-    records = launch_records(environments.after) if request.against == LAUNCH and names else {}
-    for name in dict.fromkeys(names):
-        if environments.before or name in records:
-            compared = _compared_trino(environments, name, records.get(name))
-            if not compared.is_empty:
-                yield compared
-
-
-def _show_trino(request: PlanRequest, environments: ComparedEnvironments) -> Infeasible | None:
-    name = request.cluster or ""
-    if request.against != LAUNCH and environments.before is None:
-        after = TrinoSide.of(environments.after, environments.after.analytics[name])
-        echo(trino_markdown(after, environments.after_text))
-        return after.error
-    record = recorded_launch(environments.after, name) if request.against == LAUNCH else None
-    compared = _compared_trino(environments, name, record)
-    _print(compared, compared.error, request.output)
-    return compared.error
-
-
-def _compared_trino(environments: ComparedEnvironments, name: str, record: LaunchRecord | None) -> ComparedTrino:
-    before = _side(environments.before, name)
-    if record:
-        before = TrinoSide.at_launch(environments.after, environments.after.analytics[name], record)
-    comparison = trino_comparison(before, _side(environments.after, name))
-    return ComparedTrino(
-        name=name, comparison=comparison, sources=(environments.source(record), environments.after_text)
-    )
-
-
-def _side(environment: Environment | None, name: str) -> TrinoSide | None:
-    choice = environment.analytics.get(name) if environment else None
-    return TrinoSide.of(environment, choice) if environment and choice else None
-
-
-def _print(compared: ComparedPlans | ComparedTrino, error: Infeasible | None, output: str) -> None:
-    if output == "json":
-        document: dict[str, Any] = answer_document(compared.document(), error)
-        echo(json_text(document))
-    elif output == "markdown":
-        echo(comparison_markdown(compared))
-    else:
-        summary_page().show(comparison_page(compared))
-
-
-def _environments(request: PlanRequest) -> ComparedEnvironments:
-    """Return the two environments, the newer one also in words."""
-    if request.other and request.against:
-        raise click.UsageError("Name a second environment or --against, not both.")
-    after = read_environment(request.other or request.environment, request.values)
-    after_text = " ".join([after.source, *map(str, request.values)])
-    return ComparedEnvironments(before=_before(request), after=after, after_text=after_text)
-
-
-def _before(request: PlanRequest) -> Environment | None:
-    if request.against == LAUNCH:
-        return None
-    if request.against:
-        return _environment_against(locate(request.environment), request.against)
-    return read_environment(request.environment) if request.other or request.assignments else None
+def _compared_analytics(
+    name: str, before: Environment | None, after: Environment, record: LaunchRecord | None, text: str
+) -> Compared:
+    source = str(record.directory) if record else before.source if before else ""
+    engine = engine_of(after if name in after.analytics or before is None else before, name)
+    return engine.pages.compared(name, before, after, record, (source, text))
 
 
 def _environment_against(file: Path, against: str) -> Environment:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final
+
+from msgspec import Struct
 
 from warmbase.changes.change import Change
 from warmbase.changes.cost import ImpactCost
 from warmbase.changes.plan_comparison import PlanComparison, PlanFigures
 from warmbase.configurations.properties.property import Applied
-from warmbase.engines.trino.plan import TrinoWarning
+from warmbase.ground.errors import Infeasible
 from warmbase.ground.units import MIB, SECONDS_PER_HOUR, format_duration, format_percent, format_size, format_usd
+from warmbase.reports.plan_text import provision_text
 from warmbase.sizing.plan import (
     CoreGroup,
     Warning,  # noqa: A004 - the plan's own word
 )
 from warmbase.sizing.requirements import Volume
 
-W = TypeVar("W", Warning, TrinoWarning)
 Row = tuple[str, ...]
 """A label, and the text of each plan."""
 NONE: Final = "none"
@@ -30,13 +32,48 @@ APPLIED: Final = {
 }
 
 
+class Compared(Struct, frozen=True, kw_only=True):
+    """The comparison of two plans for a cluster, in words and as a JSON document, whatever the engine.
+
+    `sources` say where each of the two environments comes from, and `headline` is the answer in one line. `same_nodes`
+    is the answer for nodes of the older plan's type and volumes; empty where it has no other nodes. `figures`, `cost`
+    and `applied` have a row for each figure, line of the bill and way of application that differs; `impact` says what
+    it costs to apply the changes. `error` is that of a newer plan that misses its targets. `others` are the
+    comparisons of analytics clusters whose plans differ, too.
+    """
+
+    name: str
+    sources: tuple[str, str]
+    headline: str
+    same_nodes: str = ""
+    figures: Sequence[Row]
+    cost: Sequence[Row]
+    applied: Sequence[Row]
+    impact: Sequence[tuple[str, str]]
+    new_warnings: Sequence[Warning]
+    former_warnings: Sequence[Warning]
+    diff_command: str
+    no_difference: str
+    is_empty: bool
+    error: Infeasible | None
+    document: Mapping[str, Any]
+    others: tuple[Compared, ...] = ()
+
+
 def headline(before: PlanFigures | None, after: PlanFigures | None, comparison: PlanComparison) -> str:
     """Return the answer in one line: the prices, the nodes, how the change is applied, and what the cache loses."""
     if before is None or after is None or not (before.feasible and after.feasible):
         return f"{_price_or_verdict(before)} → {_price_or_verdict(after)}"
-    price = f"{price_change(before.usd_per_month, after.usd_per_month)}: {nodes_change(_core(before), _core(after))}"
-    unmet = "" if after.meets_targets else "; it misses its targets"
-    return f"{price}{''.join(f'; {part}' for part in _applied(before, comparison))}{unmet}"
+    was, will = (
+        CoreGroup(instance_type=figures.core_type, count=figures.core_nodes, volumes=figures.core_volumes)
+        for figures in (before, after)
+    )
+    parts = [f"{price_change(before.usd_per_month, after.usd_per_month)}: {nodes_change(was, will)}"]
+    if comparison.unknown:
+        parts.append("how it is applied is unknown")
+    if comparison.application:
+        parts += applied_texts(comparison.application.cost, has_cache=bool(before.bucket_cache_mib))
+    return "; ".join([*parts, *([] if after.meets_targets else ["it misses its targets"])])
 
 
 def single_headline(figures: PlanFigures | None) -> str:
@@ -58,24 +95,13 @@ def price_change(before: float, after: float) -> str:
     was, will = format_usd(before), format_usd(after)
     if was == will:
         return f"{will} a month, as before"
-    return f"{was} → {will} a month ({signed_usd(after - before)}, {_signed_percent(after / before - 1)})"
-
-
-def signed_usd(usd: float) -> str:
-    """Return dollars with their sign: `+$839`, `-$0.42`."""
-    return f"{'-' if usd < 0 else '+'}{format_usd(abs(usd))}"
-
-
-def _signed_percent(share: float) -> str:
-    return f"{100 * share:+.{0 if abs(share) >= SMALL_SHARE else 1}f} %"
+    more, share = after - before, after / before - 1
+    percent = f"{100 * share:+.{0 if abs(share) >= SMALL_SHARE else 1}f} %"
+    return f"{was} → {will} a month ({'-' if more < 0 else '+'}{format_usd(abs(more))}, {percent})"
 
 
 def _nodes(figures: PlanFigures) -> str:
     return f"{figures.core_nodes} x {figures.core_type}"
-
-
-def _core(figures: PlanFigures) -> CoreGroup:
-    return CoreGroup(instance_type=figures.core_type, count=figures.core_nodes, volumes=figures.core_volumes)
 
 
 def nodes_change(before: CoreGroup, after: CoreGroup, node: str = "node") -> str:
@@ -88,29 +114,20 @@ def nodes_change(before: CoreGroup, after: CoreGroup, node: str = "node") -> str
     return f"the same {node}s" if before.volumes == after.volumes else f"the same {node}s with other volumes"
 
 
-def _applied(before: PlanFigures, comparison: PlanComparison) -> Iterator[str]:
-    if comparison.unknown:
-        yield "how it is applied is unknown"
-    if comparison.application:
-        yield from applied_texts(comparison.application.cost, has_cache=bool(before.bucket_cache_mib))
-
-
 def applied_texts(cost: ImpactCost, *, has_cache: bool) -> Iterator[str]:
     """Yield how the changes are applied, and what a cache loses."""
     if cost.applied is None:
         yield "nothing to apply"
         return
     yield APPLIED[cost.applied]
-    if has_cache:
-        yield _cache(cost)
-
-
-def _cache(cost: ImpactCost) -> str:
+    if not has_cache:
+        return
     if cost.applied is Applied.NEW_CLUSTER or cost.warm_up_seconds or cost.cache_lost_bytes is None:
-        return "the cache is lost"
-    if cost.cache_lost_bytes == 0:
-        return "the cache is kept"
-    return f"{format_size(cost.cache_lost_bytes)} of cache is lost with the removed nodes"
+        yield "the cache is lost"
+    elif cost.cache_lost_bytes == 0:
+        yield "the cache is kept"
+    else:
+        yield f"{format_size(cost.cache_lost_bytes)} of cache is lost with the removed nodes"
 
 
 def applied_rows(changes: Sequence[Change]) -> Iterator[Row]:
@@ -133,7 +150,7 @@ def figure_rows(*plans: PlanFigures) -> list[Row]:
 def cost_rows(*bills: Mapping[str, float]) -> list[Row]:
     """Return a row for each line of the bill, or for each that differs where there are two bills."""
     items = dict.fromkeys(item for bill in bills for item in bill)
-    return distinct((item, *(_usd(bill, item) for bill in bills)) for item in items)
+    return distinct((item, *(format_usd(bill[item]) if item in bill else NONE for bill in bills)) for item in items)
 
 
 def distinct(rows: Iterable[Row]) -> list[Row]:
@@ -141,24 +158,15 @@ def distinct(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if len(row) == 2 or len(set(row[1:])) > 1]  # noqa: PLR2004 - a label and one plan
 
 
-def warnings_without(warnings: Sequence[W], others: Sequence[W]) -> list[W]:
+def warnings_without(warnings: Sequence[Warning], others: Sequence[Warning]) -> list[Warning]:
     """Return the warnings that are not among the others, whose messages may have other figures."""
     known = {warning.id for warning in others}
     return [warning for warning in warnings if warning.id not in known]
 
 
-def _usd(bill: Mapping[str, float], item: str) -> str:
-    return format_usd(bill[item]) if item in bill else NONE
-
-
 def volume_text(volumes: Iterable[Volume], purpose: str) -> str:
     """Return the size and the speed of the volumes for a purpose."""
-    return ", ".join(_volume_text(volume) for volume in volumes if volume.purpose == purpose) or NONE
-
-
-def _volume_text(volume: Volume) -> str:
-    many = f"{volume.count} x " if volume.count > 1 else ""
-    return f"{many}{volume.size_gib:,} GiB {volume.type}, {volume.iops:,} IOPS, {volume.throughput_mib_s:,} MiB/s"
+    return ", ".join(provision_text(volume) for volume in volumes if volume.purpose == purpose) or NONE
 
 
 def _duration(seconds: float | None) -> str:

@@ -12,8 +12,8 @@ from warmbase.ground.errors import fix_line
 from warmbase.ground.units import GIB, MIB, format_duration, format_percent, format_rate, format_size, format_usd
 from warmbase.linter.secret import redacted
 from warmbase.reports.amounts import amount_text
+from warmbase.reports.plan_text import provision_text
 from warmbase.sizing.plan import Plan
-from warmbase.sizing.requirements import Volume
 
 CYAN: Final[Style] = {"fg": "cyan"}
 DIM: Final[Style] = {"dim": True}
@@ -67,15 +67,10 @@ def _purchases(plan: Plan) -> Iterator[tuple[str, Text]]:
     yield "core", f"{plan.core.count} x {plan.core.instance_type}, each with"
     purposes = PURPOSES if plan.hdfs is None else PURPOSES | {"system": "YARN and logs"}
     for volume in plan.core.volumes:
-        yield "", f"{_volume(volume)} for {purposes[volume.purpose]}"
+        yield "", f"{provision_text(volume)} for {purposes[volume.purpose]}"
     yield "primary", f"{plan.primary.count} x {plan.primary.instance_type}"
     estimate = ", ESTIMATE" if plan.prices.estimate else ""
     yield "price", styled(format_usd(plan.cost.usd_per_month), bold=True) + f" a month{estimate}"
-
-
-def _volume(volume: Volume) -> str:
-    many = f"{volume.count} x " if volume.count > 1 else ""
-    return f"{many}{volume.size_gib:,} GiB {volume.type}, {volume.iops:,} IOPS, {volume.throughput_mib_s:,} MiB/s"
 
 
 def _region_server(plan: Plan) -> Iterator[Row]:

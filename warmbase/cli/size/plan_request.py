@@ -12,7 +12,7 @@ from warmbase.cli.options import chosen_name
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader.assignment import Assignment
 from warmbase.environments.reader.ranges import RangedDocument
-from warmbase.environments.reader.read import environment_of, middle_environment, read_ranges
+from warmbase.environments.reader.read import middle_environment, read_ranges
 from warmbase.environments.uncertainty.samples import Sampling
 from warmbase.sizing.ranges.growth import Target
 
@@ -60,11 +60,6 @@ class PlanRequest(Struct, frozen=True, kw_only=True):
             raise click.UsageError(f"{page} is printed as a table or as JSON.")
 
     @property
-    def pages(self) -> list[str]:
-        """Return the pages about one plan that are asked for."""
-        return self.chosen(*PAGES)
-
-    @property
     def values(self) -> tuple[Assignment, ...]:
         """Return the values of --set."""
         return tuple(Assignment.parse(text) for text in self.assignments)
@@ -93,13 +88,3 @@ class PlanSubject(Struct, frozen=True, kw_only=True):
     def today(self) -> RangedDocument:
         """Return the ranges that a plan for today depends on."""
         return self.ranged.today
-
-    @property
-    def exact(self) -> Environment:
-        """Return the environment. Raises InvalidInput if the plan for today depends on ranges."""
-        return environment_of(self.today.document)
-
-    @property
-    def is_analytics(self) -> bool:
-        """Return whether the cluster is one of Trino."""
-        return self.cluster in self.environment.analytics

@@ -20,7 +20,6 @@ from warmbase.engines.trino.plan import (
     RejectedType,
     TrinoCache,
     TrinoPlan,
-    TrinoWarning,
     Warmth,
     export,
 )
@@ -30,7 +29,12 @@ from warmbase.engines.trino.workers import Evaluated, Workers, cached_pages
 from warmbase.ground.units import SECONDS_PER_HOUR, format_duration, format_size, format_usd
 from warmbase.sizing.cache.hit_ratio import KNEE_RISE, OccupancyRange, misses
 from warmbase.sizing.cost import Cost
-from warmbase.sizing.plan import CoreGroup, HitRatio, PrimaryGroup
+from warmbase.sizing.plan import (
+    CoreGroup,
+    HitRatio,
+    PrimaryGroup,
+    Warning,  # noqa: A004 - the plan's own word
+)
 from warmbase.sizing.requirements import World
 from warmbase.sizing.search.evaluation import PRIMARY_VOLUMES
 from warmbase.sizing.service.resource import bottleneck
@@ -228,10 +232,10 @@ def _rejected(best: Evaluated, others: Sequence[Evaluated]) -> Iterator[Rejected
         )
 
 
-def _warnings(plan: TrinoPlan, workers: Workers) -> Iterator[TrinoWarning]:
+def _warnings(plan: TrinoPlan, workers: Workers) -> Iterator[Warning]:
     workload, scan = workers.choice.workload, workers.scan
     if plan.cache.pages < min(scan.pages_of_query, scan.popularity.total_blocks):
-        yield TrinoWarning(
+        yield Warning(
             id="query-larger-than-cache",
             severity="warning",
             message=f"one query reads {format_size(workload.scanned_bytes)}, more than the caches hold; under LRU, a"
@@ -239,14 +243,14 @@ def _warnings(plan: TrinoPlan, workers: Workers) -> Iterator[TrinoWarning]:
             fix="raise targets.hit_ratio, or plan with the working set of the queries that repeat",
         )
     if (cold := plan.queries.cold_seconds) is None:
-        yield TrinoWarning(
+        yield Warning(
             id="cold-load",
             severity="warning",
             message=f"with empty caches, the cluster cannot serve {plan.queries.per_hour:,.0f} queries an hour",
             fix="start with fewer queries, or run the queries that matter most once before users do",
         )
     elif workers.choice.targets.query_seconds is not None and cold > workers.choice.targets.query_seconds:
-        yield TrinoWarning(
+        yield Warning(
             id="cold-query",
             severity="info",
             message=f"with empty caches, a query takes {format_duration(cold)} on average (estimate), longer than the"
@@ -255,7 +259,7 @@ def _warnings(plan: TrinoPlan, workers: Workers) -> Iterator[TrinoWarning]:
         )
     after, target = plan.queries.after_loss_seconds, workers.choice.targets.query_seconds
     if target is not None and after is not None and after > target:
-        yield TrinoWarning(
+        yield Warning(
             id="after-loss",
             severity="warning",
             message=f"just after a loss, before the other workers have read the lost pages, a query in the busiest hour"
@@ -264,7 +268,7 @@ def _warnings(plan: TrinoPlan, workers: Workers) -> Iterator[TrinoWarning]:
         )
     files = workload.scanned_bytes / workload.file_bytes
     if files < FILES_PER_WORKER * plan.workers.count:
-        yield TrinoWarning(
+        yield Warning(
             id="few-files",
             severity="info",
             message=f"a query reads {max(1, files):,.0f} files of {format_size(workload.file_bytes)}, too few to spread"
@@ -272,14 +276,14 @@ def _warnings(plan: TrinoPlan, workers: Workers) -> Iterator[TrinoWarning]:
             fix="write smaller files, or raise preferred_hosts",
         )
     if workload.queries_per_second and plan.queries.bottleneck == "cpu":
-        yield TrinoWarning(
+        yield Warning(
             id="cpu-bound",
             severity="info",
             message="queries are limited by CPU: a larger or faster cache would not make them faster",
             fix="measure workload.cpu_seconds_per_gib: CPU time divided by physical input, in Trino's statistics of a"
             " query",
         )
-    yield TrinoWarning(
+    yield Warning(
         id="build-unconfirmed",
         severity="info",
         message=f"nobody has confirmed that Amazon's build of Trino {plan.trino} has the file-system cache",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -11,22 +11,39 @@ from msgspec.structs import replace
 
 from warmbase.changes.change import Change, changes
 from warmbase.changes.cost import ImpactCost
-from warmbase.changes.plan_comparison import lasting_changes
-from warmbase.changes.recorded_launch import EVERY_ROLE, changes_since_launch, recorded_spec
+from warmbase.changes.recorded_launch import EVERY_ROLE, recorded_spec
 from warmbase.configurations.properties.property import Applied
 from warmbase.emr.cluster_spec import ClusterSpec
 from warmbase.engines.trino.plan import TrinoPlan
-from warmbase.engines.trino.planning import trino_infeasible, trino_plan_of
-from warmbase.engines.trino.rendering import TrinoLaunch, actions, trino_classifications, trino_launch_of, trino_spec
-from warmbase.engines.trino.request import TrinoChoice
+from warmbase.engines.trino.planning import trino_plan_of
+from warmbase.engines.trino.properties import trino_properties
+from warmbase.engines.trino.rendering import TrinoLaunch, actions, trino_classifications, trino_launch_of
+from warmbase.engines.trino.rendering import trino_spec as spec
+from warmbase.engines.trino.request import CATALOGS, TrinoChoice
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, RecordedPlan, in_recorded_zones, launch_records
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import Infeasible, InvalidInput, Problem
-from warmbase.ground.units import GIB, MIB
+from warmbase.ground.units import GIB, MIB, format_duration, format_size
 from warmbase.linter.finding import Severity
 from warmbase.linter.lint import lint
 from warmbase.sizing.requirements import CoreChoice
+
+__all__ = [
+    "actions",
+    "current_usd",
+    "deployable_cluster",
+    "deployable_clusters",
+    "differences",
+    "impact",
+    "impact_rows",
+    "launch",
+    "launch_of_file",
+    "plan_at_launch",
+    "reason",
+    "restarts",
+    "spec",
+]
 
 
 class PlannedTrino(Struct, frozen=True, kw_only=True):
@@ -36,7 +53,21 @@ class PlannedTrino(Struct, frozen=True, kw_only=True):
     launch: TrinoLaunch
 
 
-def deployable_trino_clusters(environment: Environment) -> Mapping[str, PlannedTrino]:
+def launch(environment: Environment, cluster: str, record: LaunchRecord | None = None) -> TrinoLaunch:
+    """Return the launch of today's plan; that of a recorded cluster keeps its release and its nodes.
+
+    Raises Infeasible for a cluster without a record that misses its targets.
+    """
+    choice = environment.analytics[cluster]
+    return trino_launch_of(environment, choice) if record is None else replanned_trino(environment, choice, record)
+
+
+def launch_of_file(environment: Environment, cluster: str) -> TrinoLaunch:
+    """Return the launch that the file asks for, whatever nodes were launched. Raises as `launch`."""
+    return launch(environment, cluster)
+
+
+def deployable_clusters(environment: Environment) -> Mapping[str, PlannedTrino]:
     """Return every analytics cluster by name, checked as far as that is possible without AWS.
 
     Raises InvalidInput for a cluster without data to read, for a launch record that was edited and for a setting that
@@ -47,13 +78,13 @@ def deployable_trino_clusters(environment: Environment) -> Mapping[str, PlannedT
     return {name: _planned(in_zone, choice, records.get(name)) for name, choice in environment.analytics.items()}
 
 
-def deployable_trino_cluster(environment: Environment, choice: TrinoChoice) -> PlannedTrino:
-    """Return one analytics cluster. Raises as `deployable_trino_clusters`."""
-    return _planned(environment, choice, launch_records(environment).get(choice.name))
+def deployable_cluster(environment: Environment, cluster: str) -> PlannedTrino:
+    """Return one analytics cluster. Raises as `deployable_clusters`."""
+    return _planned(environment, environment.analytics[cluster], launch_records(environment).get(cluster))
 
 
 def _planned(environment: Environment, choice: TrinoChoice, record: LaunchRecord | None) -> PlannedTrino:
-    launch = trino_launch_of(environment, choice) if record is None else replanned_trino(environment, choice, record)
+    planned = launch(environment, choice.name, record)
     if not choice.data:
         raise InvalidInput.of(
             where=environment.source,
@@ -61,7 +92,7 @@ def _planned(environment: Environment, choice: TrinoChoice, record: LaunchRecord
             why="the nodes may read only what it names, and it names nothing",
             fix="name the prefixes of the tables, such as data: [s3://our-lake/tables/]",
         )
-    errors = lint(trino_spec(launch)).of(Severity.ERROR)
+    errors = lint(spec(planned)).of(Severity.ERROR)
     if errors:
         raise InvalidInput(
             Problem(
@@ -72,7 +103,7 @@ def _planned(environment: Environment, choice: TrinoChoice, record: LaunchRecord
             )
             for finding in errors
         )
-    return PlannedTrino(record=record, launch=launch)
+    return PlannedTrino(record=record, launch=planned)
 
 
 def replanned_trino(environment: Environment, choice: TrinoChoice, record: LaunchRecord) -> TrinoLaunch:
@@ -109,17 +140,16 @@ def replanned_trino(environment: Environment, choice: TrinoChoice, record: Launc
     return TrinoLaunch(environment=released, plan=plan, settings=trino_classifications(plan))
 
 
-def trino_plan_at_launch(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
+def plan_at_launch(environment: Environment, record: LaunchRecord, before: LaunchRecord | None) -> RecordedPlan:
     """Return today's plan of an analytics cluster if it is what runs, or else that of its earlier record.
 
     Raises InvalidInput where there is neither: the file has changed since the launch.
     """
     choice = environment.analytics[record.identity.cluster]
     with suppress(Infeasible):
-        launch = trino_launch_of(environment, choice)
-        release = releases()[launch.plan.release]
-        if not changes(recorded_spec(record), trino_spec(launch), ("primary", "core"), release):
-            return trino_recorded_plan(launch.plan)
+        today = trino_launch_of(environment, choice)
+        if not changes(recorded_spec(record), spec(today), EVERY_ROLE, releases()[today.plan.release]):
+            return trino_recorded_plan(today.plan)
     if before is not None and before.cluster_id == record.cluster_id and before.plan is not None:
         return before.plan
     raise InvalidInput.of(
@@ -140,13 +170,13 @@ def trino_recorded_plan(plan: TrinoPlan) -> RecordedPlan:
     )
 
 
-def usd_with_workers(cluster: PlannedTrino, count: int) -> float:
+def current_usd(cluster: PlannedTrino, count: int) -> float:
     """Return the monthly cost of a recorded cluster with so many workers."""
     environment, record = cluster.launch.environment, cluster.record
     choice = environment.analytics[cluster.launch.plan.cluster]
     running = replace(choice, workers=replace(choice.workers, count=count))
-    launch = cluster.launch if record is None else replanned_trino(environment, running, record)
-    return launch.plan.cost.usd_per_month
+    planned = cluster.launch if record is None else replanned_trino(environment, running, record)
+    return planned.plan.cost.usd_per_month
 
 
 RESIZED: Final = (
@@ -155,81 +185,18 @@ RESIZED: Final = (
 )
 
 
-class TrinoSide(Struct, frozen=True, kw_only=True):
-    """One of two plans. If it is the plan of a launched cluster, `record` is the record of its launch."""
-
-    launch: TrinoLaunch
-    record: LaunchRecord | None = None
-
-    @classmethod
-    def of(cls, environment: Environment, choice: TrinoChoice) -> TrinoSide:
-        """Return the plan of a cluster, whether or not it meets its targets."""
-        plan = trino_plan_of(environment, choice)
-        return cls(launch=TrinoLaunch(environment=environment, plan=plan, settings=trino_classifications(plan)))
-
-    @classmethod
-    def at_launch(cls, environment: Environment, choice: TrinoChoice, record: LaunchRecord) -> TrinoSide:
-        """Return the plan for the nodes of a launch, with the workload and the targets of today's file."""
-        return cls(launch=replanned_trino(environment, choice, record), record=record)
-
-    @property
-    def plan(self) -> TrinoPlan:
-        """Return the plan."""
-        return self.launch.plan
-
-    @property
-    def exists(self) -> bool:
-        """Return whether there is such a cluster: one that meets its targets, or one that somebody has chosen."""
-        choice = self.launch.environment.analytics[self.plan.cluster]
-        return self.plan.feasible or self.record is not None or choice.workers.pinned
-
-    @property
-    def error(self) -> Infeasible | None:
-        """Return the error of a plan that misses its targets."""
-        return None if self.plan.feasible else trino_infeasible(self.launch.environment.source, self.plan)
-
-
-class TrinoComparison(Struct, frozen=True, kw_only=True):
-    """Two plans; a side is None where the environment has no such cluster.
-
-    `changes` lead a running cluster from the one plan to the other. They are None if there is nothing to change: the
-    sides are of different environments, one of them has no such cluster, or no cluster meets its targets.
-    """
-
-    before: TrinoSide | None
-    after: TrinoSide | None
-    changes: tuple[Change, ...] | None
-    cost: ImpactCost | None
-
-
-def trino_comparison(before: TrinoSide | None, after: TrinoSide | None) -> TrinoComparison:
-    """Return the comparison of two plans for a cluster of that name."""
-    if before is None or after is None or not (before.exists and after.exists):
-        return TrinoComparison(before=before, after=after, changes=None, cost=None)
-    was, will = before.launch.environment, after.launch.environment
-    if was.name != will.name:
-        return TrinoComparison(before=before, after=after, changes=None, cost=None)
-    if before.record:
-        spec = recorded_spec(before.record)
-        further = [*changes_since_launch(before.record, will, actions(after.launch))]
-    else:
-        spec, further = trino_spec(before.launch), [*lasting_changes(was, will, after.plan.cluster)]
-    pending = trino_changes(spec, after.launch, EVERY_ROLE, further)
-    return TrinoComparison(before=before, after=after, changes=pending, cost=trino_impact(pending, spec, after.launch))
-
-
-def trino_changes(
+def differences(
     before: ClusterSpec, launch: TrinoLaunch, roles: Sequence[str], further: Sequence[Change]
 ) -> tuple[Change, ...]:
     """Return every difference from today's plan for nodes of those roles; no setting shows the `further` ones."""
     release = releases()[launch.plan.release]
-    differences = changes(before, trino_spec(launch), roles, release, further)
     return tuple(
-        replace(one, why=RESIZED) if one.key == "InstanceCount" and "core" in one.groups else one for one in differences
+        replace(one, why=RESIZED) if one.key == "InstanceCount" and "core" in one.groups else one
+        for one in changes(before, spec(launch), roles, release, further)
     )
 
 
-def trino_impact(pending: Sequence[Change], before: ClusterSpec, launch: TrinoLaunch) -> ImpactCost:
+def impact(pending: Sequence[Change], before: ClusterSpec, launch: TrinoLaunch) -> ImpactCost:
     """Return the cost. The pages of removed workers are lost. Nobody has measured how long a restart takes.
 
     The caches of a new cluster are empty. `cache_lost_bytes` is None where the number of workers is not known.
@@ -249,3 +216,31 @@ def trino_impact(pending: Sequence[Change], before: ClusterSpec, launch: TrinoLa
         get_usd=0.0,
         node_usd=0.0,
     )
+
+
+def impact_rows(cost: ImpactCost, plan: TrinoPlan) -> Iterator[tuple[str, str]]:  # noqa: ARG001 - the cost says all
+    """Yield that cost in words."""
+    if cost.applied is Applied.NEW_CLUSTER:
+        warm = format_duration(cost.warm_up_seconds)
+        yield "time", f"the caches of the new cluster are warm after {warm} of queries (estimate)"
+        yield "cache", "all of it lost with the old cluster"
+        return
+    is_restarted = cost.applied is Applied.ROLLING_RESTART
+    yield "time", "EMR restarts Trino on each node, which ends running queries" if is_restarted else "nothing restarts"
+    lost_bytes = cost.cache_lost_bytes
+    if lost_bytes is None:
+        yield "cache", "removed workers lose theirs"
+    else:
+        yield "cache", f"{format_size(lost_bytes)} lost with the removed workers" if lost_bytes else "kept"
+
+
+def restarts(classification: str) -> str:
+    """Return the daemons that EMR restarts for a classification of Trino; empty for any other."""
+    connectors = (f"trino-connector-{name}" for name in (*CATALOGS, "jmx"))
+    return "Trino" if classification in {"trino-config", *connectors} else ""
+
+
+def reason(classification: str, key: str) -> str:
+    """Return why a property of an analytics cluster is set; empty for one that is not in the catalogue."""
+    entries = (entry for catalog in CATALOGS for entry in trino_properties(catalog))
+    return next((entry.reason for entry in entries if (entry.classification, entry.key) == (classification, key)), "")

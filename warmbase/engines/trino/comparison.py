@@ -1,17 +1,19 @@
-"""Two plans of an analytics cluster, with the text and the document of their difference."""
+"""Two plans of an analytics cluster: what differs, how a running cluster gets there, and their JSON document."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
-from warmbase.cli.change_parts import trino_impact_rows
-from warmbase.cli.page import Row as PageRow
+from warmbase.changes.change import Change
+from warmbase.changes.plan_comparison import lasting_changes
+from warmbase.changes.recorded_launch import EVERY_ROLE, changes_since_launch, recorded_spec
+from warmbase.cli.size.plan_comparison import single_markdown
 from warmbase.cli.size.plan_differences import (
-    Row,
+    Compared,
     applied_rows,
     applied_texts,
     cost_rows,
@@ -21,116 +23,135 @@ from warmbase.cli.size.plan_differences import (
     volume_text,
     warnings_without,
 )
-from warmbase.engines.trino.changes import TrinoComparison, TrinoSide
-from warmbase.engines.trino.plan import TrinoPlan, TrinoWarning
+from warmbase.engines.trino.changes import actions, differences, impact, impact_rows, launch, spec
+from warmbase.engines.trino.plan import TrinoPlan
+from warmbase.engines.trino.planning import trino_infeasible, trino_plan_of
+from warmbase.engines.trino.rendering import TrinoLaunch, trino_classifications
+from warmbase.environments.environment import Environment
+from warmbase.environments.launch_record import LaunchRecord
 from warmbase.ground.errors import Infeasible
 from warmbase.ground.units import SECONDS_PER_HOUR, format_duration, format_percent, format_size, format_usd
 from warmbase.reports.json_text import plain
 
 
-class ComparedTrino(Struct, frozen=True, kw_only=True):
-    """A comparison with its text. `sources` say in words where each of the two environments comes from."""
+class TrinoSide(Struct, frozen=True, kw_only=True):
+    """One of two plans. If it is the plan of a launched cluster, `record` is the record of its launch."""
 
-    name: str
-    comparison: TrinoComparison
-    sources: tuple[str, str]
-
-    @property
-    def headline(self) -> str:
-        """Return the answer in one line."""
-        before, after = self.comparison.before, self.comparison.after
-        if before is None or after is None or not (before.exists and after.exists):
-            return f"{self.name} (Trino): {_verdict(before)} → {_verdict(after)}"
-        was, will, cost = before.plan, after.plan, self.comparison.cost
-        parts = [nodes_change(was.workers, will.workers, "worker")]
-        parts += applied_texts(cost, has_cache=True) if cost else ()
-        parts += () if will.feasible else [f"misses {', '.join(_missed(will))}"]
-        return (
-            f"{self.name} (Trino): {price_change(was.cost.usd_per_month, will.cost.usd_per_month)}: {'; '.join(parts)}"
-        )
+    launch: TrinoLaunch
+    record: LaunchRecord | None = None
 
     @property
-    def same_nodes(self) -> str:
-        """Return no text, because only plans of HBase are also compared with their node type unchanged."""
-        return ""
+    def plan(self) -> TrinoPlan:
+        """Return the plan."""
+        return self.launch.plan
 
     @property
-    def figures(self) -> list[Row]:
-        """Return the figures that differ."""
-        return figure_rows(*self._both)
-
-    @property
-    def cost(self) -> list[Row]:
-        """Return the lines of the bill that differ."""
-        return cost_rows(*map(bill_of, self._both))
-
-    @property
-    def applied(self) -> list[Row]:
-        """Return what is applied in each way."""
-        return list(applied_rows(self.comparison.changes or ()))
-
-    @property
-    def impact(self) -> list[PageRow]:
-        """Return what it costs to apply the changes."""
-        return list(trino_impact_rows(self.comparison.cost)) if self.comparison.cost else []
-
-    @property
-    def warnings(self) -> tuple[Sequence[TrinoWarning], Sequence[TrinoWarning]]:
-        """Return the warnings that only the newer plan has, and those that only the older one has."""
-        was, will = (plan.warnings if plan else () for plan in self._plans)
-        return warnings_without(will, was), warnings_without(was, will)
-
-    @property
-    def diff_command(self) -> str:
-        """Return the command that shows each setting."""
-        side = self.comparison.after or self.comparison.before
-        file = Path(side.launch.environment.source).stem if side else "ENV"
-        return f"warmbase diff {file} --cluster {self.name}"
-
-    @property
-    def no_difference(self) -> str:
-        """Return the sentence for plans that do not differ."""
-        return f"The plans of {self.name} do not differ."
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether the two plans do not differ in anything."""
-        differences = [*self.figures, *self.cost, *self.applied, *self.warnings[0], *self.warnings[1]]
-        return not differences and (bool(self._both) or self._plans == (None, None))
+    def exists(self) -> bool:
+        """Return whether there is such a cluster: one that meets its targets, or one that somebody has chosen."""
+        choice = self.launch.environment.analytics[self.plan.cluster]
+        return self.plan.feasible or self.record is not None or choice.workers.pinned
 
     @property
     def error(self) -> Infeasible | None:
-        """Return the error of the newer plan if it misses its targets."""
-        return self.comparison.after.error if self.comparison.after else None
-
-    def document(self) -> dict[str, Any]:
-        """Return the comparison as JSON has it."""
-        before, after = self._plans
-        return {
-            "sources": {"before": self.sources[0], "after": self.sources[1]},
-            "summary": self.headline,
-            "before": plain(before),
-            "after": plain(after),
-            "application": None
-            if self.comparison.changes is None
-            else {"changes": self.comparison.changes, "cost": self.comparison.cost},
-        }
+        """Return the error of a plan that misses its targets."""
+        return None if self.plan.feasible else trino_infeasible(self.launch.environment.source, self.plan)
 
     @property
-    def _plans(self) -> tuple[TrinoPlan | None, TrinoPlan | None]:
-        before, after = self.comparison.before, self.comparison.after
-        return before.plan if before else None, after.plan if after else None
-
-    @property
-    def _both(self) -> tuple[TrinoPlan, ...]:
-        """Return the two plans if the cluster is in both environments."""
-        before, after = self._plans
-        return (before, after) if before and after else ()
+    def verdict(self) -> str:
+        """Return the price and the workers of the plan, or which targets it misses."""
+        plan, missed = self.plan, _missed(self.plan)
+        nodes = f"{plan.workers.count} x {plan.workers.instance_type}"
+        if not self.exists:
+            return f"no cluster meets the targets; the nearest, {nodes}, misses {missed}"
+        return f"{format_usd(plan.cost.usd_per_month)} a month ({nodes}{f'; misses {missed}' if missed else ''})"
 
 
-def figure_rows(*plans: TrinoPlan) -> list[Row]:
+def _side(environment: Environment | None, cluster: str) -> TrinoSide | None:
+    """Return the plan of a cluster, whether or not it meets its targets; None if the environment has no such one."""
+    if environment is None or cluster not in environment.analytics:
+        return None
+    plan = trino_plan_of(environment, environment.analytics[cluster])
+    return TrinoSide(launch=TrinoLaunch(environment=environment, plan=plan, settings=trino_classifications(plan)))
+
+
+def compared(
+    cluster: str,
+    before: Environment | None,
+    after: Environment,
+    record: LaunchRecord | None,
+    sources: tuple[str, str],
+) -> Compared:
+    """Return the comparison of the plans for two environments, the older one the launch if there is a record.
+
+    Changes lead a running cluster from the one plan to the other. There are none if the environments have different
+    names, if one of them has no such cluster, or if no cluster meets its targets.
+    """
+    old, new = _side(before, cluster), _side(after, cluster)
+    if record:
+        # The nodes of the launch, with the workload and the targets of today's file.
+        old = TrinoSide(launch=launch(after, cluster, record), record=record)
+    both = (old.plan, new.plan) if old and new else ()
+    pending, cost = None, None
+    if old and new and old.exists and new.exists:
+        if old.launch.environment.name == after.name:
+            further: Sequence[Change]
+            if record:
+                running, further = recorded_spec(record), [*changes_since_launch(record, after, actions(new.launch))]
+            else:
+                running = spec(old.launch)
+                further = [*lasting_changes(old.launch.environment, after, cluster)]
+            pending = differences(running, new.launch, EVERY_ROLE, further)
+            cost = impact(pending, running, new.launch)
+        parts = [nodes_change(old.plan.workers, new.plan.workers, "worker")]
+        parts += applied_texts(cost, has_cache=True) if cost else ()
+        parts += [] if new.plan.feasible else [f"misses {_missed(new.plan)}"]
+        answer = f"{price_change(old.plan.cost.usd_per_month, new.plan.cost.usd_per_month)}: {'; '.join(parts)}"
+    else:
+        answer = " → ".join(side.verdict if side else "no such cluster" for side in (old, new))
+    known = new or old
+    rows = figure_rows(*both) if both else []
+    bills = cost_rows(*map(bill_of, both))
+    applied = list(applied_rows(pending or ()))
+    was, will = (side.plan.warnings if side else () for side in (old, new))
+    arrived, gone = warnings_without(will, was), warnings_without(was, will)
+    headline = f"{cluster} (Trino): {answer}"
+    return Compared(
+        name=cluster,
+        sources=sources,
+        headline=headline,
+        figures=rows,
+        cost=bills,
+        applied=applied,
+        impact=list(impact_rows(cost, known.plan)) if cost and known else [],
+        new_warnings=arrived,
+        former_warnings=gone,
+        diff_command=f"warmbase diff {Path(known.launch.environment.source).stem if known else 'ENV'}"
+        f" --cluster {cluster}",
+        no_difference=f"The plans of {cluster} do not differ.",
+        is_empty=not [*rows, *bills, *applied, *arrived, *gone] and (bool(both) or (old is None and new is None)),
+        error=new.error if new else None,
+        document={
+            "sources": {"before": sources[0], "after": sources[1]},
+            "summary": headline,
+            "before": plain(old.plan if old else None),
+            "after": plain(new.plan if new else None),
+            "application": None if pending is None else {"changes": pending, "cost": cost},
+        },
+    )
+
+
+def plan_markdown(environment: Environment, cluster: str, source: str) -> tuple[str, Infeasible | None]:
+    """Return the plan of a cluster as Markdown, and the error of one that misses its targets."""
+    side = _side(environment, cluster)
+    assert side is not None  # noqa: S101 - the command has looked the name up
+    headline = f"{cluster} (Trino): {side.verdict}"
+    rows, bill = figure_rows(side.plan), cost_rows(bill_of(side.plan))
+    return single_markdown(source, headline, rows, bill, side.plan.warnings), side.error
+
+
+def figure_rows(*plans: TrinoPlan) -> list[tuple[str, ...]]:
     """Return a row for each figure, or for each that differs where there are two plans."""
-    return distinct((label, *map(text, plans)) for label, text in FIGURES.items()) if plans else []
+    return distinct((label, *map(text, plans)) for label, text in FIGURES.items())
 
 
 def bill_of(plan: TrinoPlan) -> Mapping[str, float]:
@@ -138,23 +159,8 @@ def bill_of(plan: TrinoPlan) -> Mapping[str, float]:
     return {line.item: line.usd_per_month for line in plan.cost.lines if line.usd_per_month}
 
 
-def plan_headline(side: TrinoSide) -> str:
-    """Return a plan's price and workers in one line."""
-    return f"{side.plan.cluster} (Trino): {_verdict(side)}"
-
-
-def _verdict(side: TrinoSide | None) -> str:
-    if side is None:
-        return "no such cluster"
-    plan, missed = side.plan, ", ".join(_missed(side.plan))
-    nodes = f"{plan.workers.count} x {plan.workers.instance_type}"
-    if not side.exists:
-        return f"no cluster meets the targets; the nearest, {nodes}, misses {missed}"
-    return f"{format_usd(plan.cost.usd_per_month)} a month ({nodes}{f'; misses {missed}' if missed else ''})"
-
-
-def _missed(plan: TrinoPlan) -> Iterator[str]:
-    return (shortfall.target for shortfall in plan.missed)
+def _missed(plan: TrinoPlan) -> str:
+    return ", ".join(shortfall.target for shortfall in plan.missed)
 
 
 def _time(seconds: float | None) -> str:
@@ -163,7 +169,7 @@ def _time(seconds: float | None) -> str:
 
 FIGURES: Final[Mapping[str, Callable[[TrinoPlan], str]]] = {
     "price a month": lambda plan: format_usd(plan.cost.usd_per_month),
-    "meets the targets": lambda plan: "yes" if plan.feasible else f"no: {', '.join(_missed(plan))}",
+    "meets the targets": lambda plan: "yes" if plan.feasible else f"no: {_missed(plan)}",
     "release": lambda plan: plan.release,
     "prices": lambda plan: f"{plan.prices.region}, {plan.prices.described}",
     "catalog": lambda plan: plan.catalog,

@@ -8,34 +8,58 @@ from typing import Final
 
 from warmbase.cli.page import Page, Paragraph, Part, Row, summary_page
 from warmbase.cli.size.explanation import explanation_parts, list_parts
-from warmbase.cli.size.plan_summary import Command, cluster_heading, next_lines
-from warmbase.cli.terminal import echo
-from warmbase.configurations.properties.property import Property
+from warmbase.cli.size.plan_summary import cluster_heading, next_lines
+from warmbase.cli.terminal import print_json
+from warmbase.engines.trino.comparison import compared, plan_markdown
 from warmbase.engines.trino.plan import TrinoPlan
-from warmbase.engines.trino.planning import assumed, trino_plan_of
+from warmbase.engines.trino.planning import assumed, trino_infeasible, trino_plan_of
 from warmbase.engines.trino.properties import trino_properties
-from warmbase.engines.trino.report import OVERLOADED, decisive, lost_text, missed_texts, query_rate
+from warmbase.engines.trino.reports import OVERLOADED, decisive, lost_text, missed_texts, query_rate
 from warmbase.engines.trino.request import TrinoChoice
 from warmbase.environments.environment import Environment
-from warmbase.ground.errors import InvalidInput, fix_line
+from warmbase.ground.errors import Infeasible, InvalidInput, fix_line
 from warmbase.ground.units import format_duration, format_percent, format_size, format_usd
-from warmbase.reports.json_text import json_text
 from warmbase.reports.plan_text import volumes_text
 
+__all__ = ["compared", "explain", "plan_markdown", "plan_parts"]
 
-def trino_summary(name: str, environment: Environment, plan: TrinoPlan, page: Page) -> Iterator[Part]:
-    """Yield what to buy, how long queries take, what decides, what is assumed, what to watch, and what is next.
+
+def plan_parts(
+    name: str, environment: Environment, cluster: str, pages: Sequence[str], page: Page
+) -> tuple[Iterator[Part], Infeasible | None]:
+    """Return the page of a plan, or the sections of `pages`, and the error of a plan that misses its targets.
 
     `name` is the environment as the command line names it.
     """
+    plan = trino_plan_of(environment, environment.analytics[cluster])
+    error = None if plan.feasible else trino_infeasible(environment.source, plan)
+    return _sections(plan, pages) if pages else _summary(name, environment, plan, page), error
+
+
+def _summary(name: str, environment: Environment, plan: TrinoPlan, page: Page) -> Iterator[Part]:
+    """Yield what to buy, how long queries take, what decides, what is assumed, what to watch, and what is next."""
     choice = environment.analytics[plan.cluster]
     yield from _head(plan)
-    blocks = (_purchase(plan), _outcome(plan, choice), _reasons(environment, plan, choice), _watch(plan))
-    for block in (*blocks, next_lines(_next(name, plan), page)):
-        yield from ("", *block)
+    for block in (_purchase(plan), _outcome(plan, choice)):
+        yield ""
+        yield from block
+    yield ""
+    yield "Decides", decisive(plan, choice)
+    for text in missed_texts(plan):
+        yield "Misses", text
+    if values := ", ".join(assumed(environment, choice)):
+        yield "Assumed", f"{values} (you did not state these)"
+    first, *others = plan.warnings
+    yield ""
+    yield "Watch", first.message
+    if others:
+        yield "", f"{len(others)} more (--why)"
+    why = f"warmbase plan {name} --cluster {plan.cluster} --why", "every figure and its reason"
+    yield ""
+    yield from next_lines([why], page)
 
 
-def trino_page(plan: TrinoPlan, pages: Sequence[str]) -> Iterator[Part]:
+def _sections(plan: TrinoPlan, pages: Sequence[str]) -> Iterator[Part]:
     """Yield the sections of these pages: `why`, `cost`, or `everything`."""
     everything = "everything" in pages
     yield from _head(plan)
@@ -96,26 +120,6 @@ def _time(seconds: float | None) -> str:
     return OVERLOADED if seconds is None else f"{format_duration(seconds)} on average (estimate)"
 
 
-def _reasons(environment: Environment, plan: TrinoPlan, choice: TrinoChoice) -> Iterator[Row]:
-    yield "Decides", decisive(plan, choice)
-    yield from (("Misses", text) for text in missed_texts(plan))
-    values = ", ".join(assumed(environment, choice))
-    if values:
-        yield "Assumed", f"{values} (you did not state these)"
-
-
-def _watch(plan: TrinoPlan) -> Iterator[Row]:
-    """Yield the first thing to know before deploying; the others are counted."""
-    first, *others = plan.warnings
-    yield "Watch", first.message
-    if others:
-        yield "", f"{len(others)} more (--why)"
-
-
-def _next(environment: str, plan: TrinoPlan) -> Iterator[Command]:
-    yield f"warmbase plan {environment} --cluster {plan.cluster} --why", "every figure and its reason"
-
-
 WORDS = {
     "warm": ("queries.mean_seconds", "hit_ratio.predicted", "queries.most_per_hour"),
     "peak hour": ("queries.peak_mean_seconds",),
@@ -132,28 +136,48 @@ ASSUMED: Final = "assumed"
 WATCH: Final = "watch"
 
 
-def explain_trino(environment: Environment, cluster: TrinoChoice, figure: str, output: str) -> None:
+def explain(environment: Environment, cluster: str, figure: str, output: str) -> None:
     """Print the explanation of a word, a path in the plan, or a property. Raises InvalidInput for anything else."""
-    plan = trino_plan_of(environment, cluster)
-    properties = [entry for entry in trino_properties(plan.catalog) if entry.key == figure]
-    named = [entry.figure for entry in properties if entry.figure]
-    paths = [path for path in WORDS.get(figure.lower(), named or [figure]) if path in plan.because]
-    if figure.lower() in {ASSUMED, WATCH}:
-        _print_list(figure.lower(), plan, list(assumed(environment, cluster)), output)
+    choice, word = environment.analytics[cluster], figure.lower()
+    plan = trino_plan_of(environment, choice)
+    if word in {ASSUMED, WATCH}:
+        _print_list(word, plan, list(assumed(environment, choice)), output)
         return
+    catalogue = trino_properties(plan.catalog)
+    properties = [entry for entry in catalogue if entry.key == figure]
+    named = [entry.figure for entry in properties if entry.figure]
+    paths = [path for path in WORDS.get(word, named or [figure]) if path in plan.because]
     if not (paths or properties):
-        raise _unknown(plan, figure)
-    if output == "json":
-        explanations = {path: plan.because[path] for path in paths}
-        echo(
-            json_text(
-                {"figure": figure, "properties": [_plain(entry, plan) for entry in properties], "because": explanations}
-            )
+        names = [*WORDS, ASSUMED, WATCH, *plan.because, *(entry.key for entry in catalogue)]
+        near = get_close_matches(figure, dict.fromkeys(names), n=3)
+        usual = f"use a word such as {', '.join((*WORDS, ASSUMED, WATCH))}"
+        raise InvalidInput.of(
+            where=figure,
+            what="figure or property",
+            why="neither a figure of the plan nor a property that warmbase renders for Trino has this name",
+            fix=f"did you mean {', '.join(near)}?" if near else usual,
         )
+    if output == "json":
+        entries = [
+            {
+                "classification": entry.classification,
+                "key": entry.key,
+                "value": entry.text(plan),
+                "groups": sorted(entry.groups),
+                "reason": entry.reason,
+                "source": entry.source,
+            }
+            for entry in properties
+        ]
+        because = {path: plan.because[path] for path in paths}
+        print_json({"figure": figure, "properties": entries, "because": because})
         return
     page = summary_page()
     for entry in properties:
-        page.show(_property_parts(entry, plan))
+        groups = " and ".join(sorted(entry.groups))
+        applied = f"set in {entry.classification} for {groups}; to apply a change: {entry.applied}"
+        lines = list_parts([f"  {applied}", f"  {entry.reason}", f"  source: {entry.source}"])
+        page.show([f"{entry.key} = {entry.text(plan)}", *lines])
     for path in paths:
         page.show(explanation_parts(path, plan.because[path], plan))
 
@@ -162,7 +186,7 @@ def _print_list(word: str, plan: TrinoPlan, values: Sequence[str], output: str) 
     """Print all warnings of a plan, or all values that the file does not state."""
     if output == "json":
         listed = {"assumed": values} if word == ASSUMED else {"warnings": plan.warnings}
-        echo(json_text({"figure": word, **listed}))
+        print_json({"figure": word, **listed})
         return
     if word == ASSUMED:
         lines = [*values, "State a value in the environment file, or try it: warmbase plan ENV --set KEY=VALUE"]
@@ -173,32 +197,3 @@ def _print_list(word: str, plan: TrinoPlan, values: Sequence[str], output: str) 
             for line in (f"{warning.severity}: {warning.message}", f"  {fix_line(warning.fix)}")
         ]
     summary_page().show(list_parts(lines))
-
-
-def _plain(entry: Property[TrinoPlan], plan: TrinoPlan) -> dict[str, object]:
-    return {
-        "classification": entry.classification,
-        "key": entry.key,
-        "value": entry.text(plan),
-        "groups": sorted(entry.groups),
-        "reason": entry.reason,
-        "source": entry.source,
-    }
-
-
-def _property_parts(entry: Property[TrinoPlan], plan: TrinoPlan) -> Iterator[Part]:
-    yield f"{entry.key} = {entry.text(plan)}"
-    groups = " and ".join(sorted(entry.groups))
-    applied = f"set in {entry.classification} for {groups}; to apply a change: {entry.applied}"
-    yield from list_parts([f"  {applied}", f"  {entry.reason}", f"  source: {entry.source}"])
-
-
-def _unknown(plan: TrinoPlan, figure: str) -> InvalidInput:
-    names = [*WORDS, ASSUMED, WATCH, *plan.because, *(entry.key for entry in trino_properties(plan.catalog))]
-    near = get_close_matches(figure, dict.fromkeys(names), n=3)
-    return InvalidInput.of(
-        where=figure,
-        what="figure or property",
-        why="neither a figure of the plan nor a property that warmbase renders for Trino has this name",
-        fix=f"did you mean {', '.join(near)}?" if near else f"use a word such as {', '.join((*WORDS, ASSUMED, WATCH))}",
-    )

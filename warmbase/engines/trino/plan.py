@@ -21,7 +21,12 @@ from warmbase.ground.prices import PriceNote, PriceTable
 from warmbase.ground.units import SECONDS_PER_HOUR
 from warmbase.sizing.cost import Cost
 from warmbase.sizing.explanation import Explanations, figure_at
-from warmbase.sizing.plan import CoreGroup, HitRatio, PrimaryGroup
+from warmbase.sizing.plan import (
+    CoreGroup,
+    HitRatio,
+    PrimaryGroup,
+    Warning,  # noqa: A004 - the plan's own word
+)
 
 HIT_RATE_MARGIN: Final = 0.10  # judgement: the plan's ratio is a mean over weeks, and the queries of an hour differ
 
@@ -105,15 +110,6 @@ class RejectedType(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class TrinoWarning(Struct, frozen=True, kw_only=True):
-    """Something to know before deploying; `severity` is warning or info."""
-
-    id: str
-    severity: str
-    message: str
-    fix: str
-
-
 class TrinoPlan(Struct, frozen=True, kw_only=True):
     """The plan. `missed` are the targets that it misses; a plan that misses none is feasible."""
 
@@ -136,7 +132,7 @@ class TrinoPlan(Struct, frozen=True, kw_only=True):
     cost: Cost
     because: Explanations
     missed: tuple[Shortfall, ...]
-    warnings: tuple[TrinoWarning, ...]
+    warnings: tuple[Warning, ...]
     rejected: tuple[RejectedType, ...]
 
     @property

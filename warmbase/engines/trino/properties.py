@@ -21,9 +21,8 @@ from warmbase.configurations.properties.property import (
     AnyText,
     Property,
 )
-from warmbase.emr.cluster_spec import ClassificationPath
 from warmbase.engines.trino.plan import TrinoPlan
-from warmbase.engines.trino.request import CATALOGS, Catalog
+from warmbase.engines.trino.request import Catalog
 from warmbase.ground.units import GIB
 
 PAGES: Final = "trino"
@@ -228,10 +227,3 @@ def _of_connector(catalog: Catalog) -> tuple[Property[TrinoPlan], ...]:
 def trino_properties(catalog: Catalog) -> tuple[Property[TrinoPlan], ...]:
     """Return every property that warmbase renders for an analytics cluster with that catalog, in their order."""
     return (*SERVERS, *_of_connector(catalog), *LIBRARIES_AND_DISKS)
-
-
-def reason_of(classification: ClassificationPath, key: str) -> str:
-    """Return why a property of an analytics cluster is set; empty for one that is not in the catalogue."""
-    entries = (entry for catalog in CATALOGS for entry in trino_properties(catalog))
-    known = (entry.reason for entry in entries if (entry.classification, entry.key) == (classification, key))
-    return next(known, "")

@@ -92,7 +92,18 @@ class TrinoRoles(Roles):
         )
 
 
-def watched_trino(launch: TrinoLaunch) -> Watched:
+def cluster_stack(
+    scope: Construct,
+    launch: TrinoLaunch,
+    network: NetworkStack,
+    storage: StorageStack,
+    record: LaunchRecord | None = None,
+) -> TrinoClusterStack:
+    """Return the stack of a cluster."""
+    return TrinoClusterStack(scope, launch, network, storage, record)
+
+
+def watched(launch: TrinoLaunch) -> Watched:
     """Return what is watched of an analytics cluster."""
     plan = launch.plan
     return Watched(

@@ -265,7 +265,7 @@ OF_READS: Final = frozenset({"HitRate"})
 """The figures that a worker publishes only after the first reads."""
 
 
-def trino_verification(aws: Aws, launch: TrinoLaunch, say: Say) -> tuple[CheckResult, ...]:
+def verification(aws: Aws, launch: TrinoLaunch, say: Say) -> tuple[CheckResult, ...]:
     """Return the result of every check. Raises OperationFailed where AWS does not answer at all."""
     plan = launch.plan
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, Discriminator, Tag, WithJsonSchema
 
-from warmbase.engines.engine import engines
+from warmbase.engines.engine import ENGINES
 from warmbase.environments.environment import (
     ACCOUNT_PSEUDO_PARAMETER,
     EMR_TAG,
@@ -221,7 +221,7 @@ class SnapshotsSection(Section):
     )
 
 
-SECTIONS: Final = {one.name: one.section() for one in engines()}
+SECTIONS: Final = {engine.name: engine.section for engine in ENGINES.values()}
 """The section of a cluster of each engine: one of HBase over the root, or an analytics cluster beside it."""
 
 

@@ -47,7 +47,7 @@ def growth_of(environment: Environment, cluster: str, months: int, rate: float |
     If the rate is None, each table, or the working set and the queries of an analytics cluster, grow as the file
     states, or at the assumed rate.
     """
-    return engine_of(environment, cluster).growth(environment, cluster, months, rate)
+    return engine_of(environment, cluster).planning.growth(environment, cluster, months, rate)
 
 
 def growth_of_tables(environment: Environment, cluster: str, months: int, rate: float | None) -> Growth:

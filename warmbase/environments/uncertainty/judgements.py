@@ -184,7 +184,7 @@ JUDGEMENTS: Final = (
 def judgement_sensitivities(document: Document, cluster: str) -> list[Sensitivity]:
     """Return the price and the latency at both ends of each judgement; the one that moves the price most is first."""
     environment, results = environment_of(document), []
-    for judgement in engine_of(environment, cluster).judgements():
+    for judgement in engine_of(environment, cluster).planning.JUDGEMENTS:
         low, high = (_figures(document, cluster, judgement.at(end)) for end in (judgement.low, judgement.high))
         results.append(Sensitivity.between(judgement.as_range, low, high))
     return sorted(results, key=lambda result: -result.span_usd)

@@ -120,4 +120,4 @@ def situation_of(environment: Environment, cluster: str, offered: World | None =
     Raises InvalidInput if no instance type can be a worker of an analytics cluster.
     """
     offered = world(environment) if offered is None else offered
-    return engine_of(environment, cluster).situation(environment, cluster, offered)
+    return engine_of(environment, cluster).planning.situation(environment, cluster, offered)

@@ -107,7 +107,7 @@ def sensitivities(ranged: RangedDocument, cluster: str) -> list[Sensitivity]:
 def _inputs(ranged: RangedDocument, middle: Document, cluster: str) -> Iterator[tuple[YamlPath, InputRange]]:
     yield from ranged.ranges.items()
     environment = environment_of(middle)
-    for path, unit, value in engine_of(environment, cluster).numbers(environment, cluster):
+    for path, unit, value in engine_of(environment, cluster).planning.numbers(environment, cluster):
         if path in ranged.ranges or not environment.states(path_text(path)):
             continue
         low, high = (1 - REACH) * value, (1 + REACH) * value
@@ -149,6 +149,6 @@ def figures_of(document: Document, cluster: str, changes: Sequence[Assignment] =
     """Return the price and the latency of a cluster's plan."""
     try:
         environment = environment_of(assigned(document, changes))
-        return engine_of(environment, cluster).figures(environment, cluster)
+        return engine_of(environment, cluster).planning.figures(environment, cluster)
     except (Infeasible, InvalidInput):
         return None, None

@@ -29,7 +29,8 @@ from warmbase.dashboards.graph import CLUSTER_ID, Exact
 from warmbase.emr.cloudformation import CLUSTER_TYPE
 from warmbase.emr.cluster_spec import Classification, ClusterSpec, counted, flattened
 from warmbase.emr.cluster_state import is_running
-from warmbase.engines.engine import EngineLaunch, engine_of
+from warmbase.engines.engine import engine_of
+from warmbase.engines.facets import EngineLaunch
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord
 from warmbase.environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack, stacks_around
@@ -318,7 +319,7 @@ def cluster_drift(aws: Aws, launch: EngineLaunch) -> ClusterDrift:
     unread = f"could not read the stacks of {plan.environment} {plan.cluster}"
     with translated(unread, "use credentials of the account in which it was deployed"):
         beside = (
-            *engine_of(launch.environment, plan.cluster).comparisons(aws, launch, running.cluster),
+            *engine_of(launch.environment, plan.cluster).operations.comparisons(aws, launch, running.cluster),
             protection_compared(aws, launch),
             *stack_edits(aws, plan.environment, plan.cluster),
         )

@@ -152,11 +152,11 @@ def _cluster(aws: Aws, environment: Environment, known: ClusterState, record: La
         return replace(known, why=f"{cluster.id} is {cluster.state}")
     engine = engine_of(environment, name)
     try:
-        launch = engine.launch(environment, name, record)
+        launch = engine.changes.launch(environment, name, record)
     except Infeasible as infeasible:
         return replace(known, why=infeasible.summary)
     with translated(f"could not read the state of cluster {name}", "run the same command again"):
-        state_of_engine = engine.state(aws, launch, cluster)
+        state_of_engine = engine.operations.state(aws, launch, cluster)
         alarms = described_alarms(aws, environment.name, name)
         # A cache that gets warm is shown as such, and is no fault.
         in_alarm = [end for end, alarm in alarms.items() if alarm.state == "ALARM" and not end.endswith(NO_FAULT)]

@@ -20,7 +20,8 @@ from msgspec import Struct
 
 from warmbase.configurations.launch import Launch
 from warmbase.emr.cluster_spec import flattened
-from warmbase.engines.engine import EngineCluster, deployable_clusters, engine_of
+from warmbase.engines.engine import deployable_clusters, engine_of
+from warmbase.engines.facets import EngineCluster
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records
 from warmbase.environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
@@ -195,7 +196,11 @@ def proposed(
 ) -> Proposal:
     """Return what would change, from the synthesised templates and what AWS describes. Raises botocore's errors."""
     aws, launches, records = assembly.aws, _launches(clusters), _records(clusters)
-    tunings = {name: engine_of(environment, name).tuning(aws, clusters[name]) for name in clusters if name in records}
+    tunings = {
+        name: engine_of(environment, name).operations.tuning(aws, clusters[name])
+        for name in clusters
+        if name in records
+    }
     return Proposal(
         environment=environment,
         checks=tuple(checks),
@@ -214,7 +219,9 @@ def proposed(
         silences={name: read_silence(aws, environment.name, name) for name in clusters},
         usd_per_month={name: cluster.launch.plan.cost.usd_per_month for name, cluster in clusters.items()},
         current_usd_per_month={
-            name: engine_of(environment, name).current_usd(clusters[name], tuning.running.cluster.groups["core"].count)
+            name: engine_of(environment, name).changes.current_usd(
+                clusters[name], tuning.running.cluster.groups["core"].count
+            )
             for name, tuning in tunings.items()
         },
     )

@@ -61,7 +61,9 @@ def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     before = None
     with suppress(InvalidInput):  # a broken record is replaced
         before = launch_records(environment).get(cluster_name)
-    record = replace(record, plan=engine_of(environment, cluster_name).plan_at_launch(environment, record, before))
+    record = replace(
+        record, plan=engine_of(environment, cluster_name).changes.plan_at_launch(environment, record, before)
+    )
     aws.check("write the launch record")
     write_record(record, files)
     replaced = before is not None and replace(before, plan=record.plan) != record
@@ -98,7 +100,9 @@ def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinne
             why=DIFFERS,
             fix=PIN_AGAIN,
         )
-    record = replace(record, plan=engine_of(environment, cluster_name).plan_at_launch(environment, record, before))
+    record = replace(
+        record, plan=engine_of(environment, cluster_name).changes.plan_at_launch(environment, record, before)
+    )
     differences = list(_record_differences(before, record))
     if differences:
         raise Drifted(

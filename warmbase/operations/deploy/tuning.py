@@ -20,7 +20,7 @@ from warmbase.changes.planned_cluster import PlannedCluster
 from warmbase.configurations.properties.property import Applied, number
 from warmbase.emr.api import write_classifications
 from warmbase.emr.cluster_spec import Classification, flattened, of_settings
-from warmbase.engines.engine import EngineLaunch
+from warmbase.engines.facets import EngineLaunch
 from warmbase.environments.launch_record import check_record
 from warmbase.facts.prices import price_table
 from warmbase.ground.errors import OperationFailed, Refused

@@ -13,7 +13,8 @@ from typing import Any, Final, Literal, NamedTuple
 from msgspec import Struct
 
 from warmbase.configurations.launch import Launch
-from warmbase.engines.engine import EngineLaunch, engines
+from warmbase.engines.engine import ENGINES
+from warmbase.engines.facets import EngineLaunch
 from warmbase.ground.package import PACKAGE
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster.description import DescribedCluster
@@ -180,7 +181,7 @@ def read_statements(text: str | None = None) -> tuple[Statement, ...]:
     for section in SECTION.split(PAGE.read_text(encoding="utf-8") if text is None else text):
         heading = section.partition("\n")[0]
         by_hand = by_hand or heading.startswith(BY_HAND)
-        hbase, *others = engines()
+        hbase, *others = ENGINES.values()
         engine = next((other for other in others if other.title in heading), hbase).name
         statements.extend(
             Statement(**match.groupdict(), engine=engine, by_hand=by_hand) for match in ROW.finditer(section)

@@ -62,7 +62,7 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def engine(self) -> PageEngine:
         """Return the cluster as its engine plans it."""
-        return engine_of(self._file, self.cluster).page(self._file, self.cluster)
+        return engine_of(self._file, self.cluster).reports.explored(self._file, self.cluster)
 
     @cached_property
     def inputs(self) -> Mapping[str, PageInput]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.command import run
 from tests.report_file import blocks_of
-from warmbase.engines.trino.explorer import PLACES
+from warmbase.engines.trino.reports import PLACES
 
 FILE = str(Path(__file__).parents[4] / "docs/analytics.yaml")
 LAKE = ("--cluster", "lake")

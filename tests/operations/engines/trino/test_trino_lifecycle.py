@@ -15,9 +15,9 @@ from tests.operations.mocked_aws import clients, create
 from warmbase import app
 from warmbase.changes.recorded_launch import EVERY_ROLE
 from warmbase.engines.engine import deployable_clusters
-from warmbase.engines.trino.changes import deployable_trino_cluster, trino_changes
+from warmbase.engines.trino import operations
+from warmbase.engines.trino.changes import deployable_cluster, differences
 from warmbase.engines.trino.rendering import trino_launch_of
-from warmbase.engines.trino.tuning import trino_tuning_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import launch_records
 from warmbase.environments.names import stacks_around
@@ -95,20 +95,20 @@ def test_a_changed_file_never_replaces_it(shop: Shop, tmp_path: Path) -> None:
 
 def test_nothing_is_tuned_where_nothing_changed(shop: Shop) -> None:
     choice = shop.environment.analytics[LAKE]
-    tuning = trino_tuning_of(shop.aws, deployable_trino_cluster(shop.environment, choice))
+    tuning = operations.tuning(shop.aws, deployable_cluster(shop.environment, choice.name))
     assert tuning.group_changes == ()
 
 
 def test_a_changed_plan_is_applied_in_place(shop: Shop) -> None:
     shop.edit("engine: trino", "engine: trino\n    preferred_hosts: 2")
     choice = shop.environment.analytics[LAKE]
-    planned = deployable_trino_cluster(shop.environment, choice)
-    tuning = trino_tuning_of(shop.aws, planned)
+    planned = deployable_cluster(shop.environment, choice.name)
+    tuning = operations.tuning(shop.aws, planned)
     hosts = next(change for change in tuning.changes if change.key == "fs.cache.preferred-hosts-count")
     assert (hosts.before, hosts.after, hosts.restarts) == ("1", "2", "Trino")
     assert "copy" in hosts.why
     carry_out(list(reconfiguration(shop.aws, tuning)), Cut())
-    assert trino_tuning_of(shop.aws, planned).group_changes == ()
+    assert operations.tuning(shop.aws, planned).group_changes == ()
 
 
 def test_a_deployment_shows_the_price_of_the_workers_that_run_now(shop: Shop, tmp_path: Path) -> None:
@@ -126,13 +126,13 @@ def test_drift_compares_its_settings_its_stacks_and_its_protection(shop: Shop) -
     choice = shop.environment.analytics[LAKE]
     launch = trino_launch_of(shop.environment, choice)
     drift = cluster_drift(shop.aws, launch)
-    assert trino_changes(drift.running.subject, launch, EVERY_ROLE, drift.running.immutable) == ()
+    assert differences(drift.running.subject, launch, EVERY_ROLE, drift.running.immutable) == ()
     assert {one.subject for one in drift.around} == {"protection", *stacks_around("shop", LAKE)}
     assert all(one.facts and not one.differences for one in drift.around)
     shop.edit("query_time: 60 s", "query_time: 40 s")
     changed = trino_launch_of(shop.environment, shop.environment.analytics[LAKE])
     drift = cluster_drift(shop.aws, changed)
-    keys = {one.key for one in trino_changes(drift.running.subject, changed, EVERY_ROLE, drift.running.immutable)}
+    keys = {one.key for one in differences(drift.running.subject, changed, EVERY_ROLE, drift.running.immutable)}
     assert keys == {"InstanceCount", "query.max-memory"}
 
 
@@ -197,7 +197,7 @@ def test_the_root_is_no_data_to_read(tmp_path: Path, root: str, data: str) -> No
 def test_another_catalog_needs_another_cluster(shop: Shop) -> None:
     shop.edit("engine: trino", "engine: trino\n    catalog: iceberg")
     with pytest.raises(InvalidInput, match="was launched with trino-connector-hive"):
-        deployable_trino_cluster(shop.environment, shop.environment.analytics[LAKE])
+        deployable_cluster(shop.environment, LAKE)
 
 
 def test_a_command_for_hbase_refuses_it_by_name(shop: Shop) -> None:

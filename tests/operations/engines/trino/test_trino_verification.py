@@ -20,7 +20,7 @@ from warmbase.engines.trino import verification
 from warmbase.engines.trino.boards import TRINO_METRICS
 from warmbase.engines.trino.properties import cache_directories
 from warmbase.engines.trino.rendering import TrinoLaunch, trino_launch_of
-from warmbase.engines.trino.verification import LEAST_JAVA, SERVER_CHECKS, rendered_properties, trino_verification
+from warmbase.engines.trino.verification import LEAST_JAVA, SERVER_CHECKS, rendered_properties
 from warmbase.ground.units import GIB
 from warmbase.operations.cluster.caches import NAMESPACE
 from warmbase.operations.verify import services
@@ -112,7 +112,7 @@ def results(
             of_facts(facts)
     nodes = {"CORE": {"i-1": healthy, "i-2": other}, "MASTER": {"i-0": coordinator}}
     monkeypatch.setattr(verification, "probe_nodes", lambda _aws, _cluster, group, *_: nodes[group])
-    return {result.check: result for result in trino_verification(lake.aws, launch, lambda _: None)}
+    return {result.check: result for result in verification.verification(lake.aws, launch, lambda _: None)}
 
 
 def _set(*path: str, value: object) -> Change:
@@ -253,13 +253,13 @@ def test_only_what_a_worker_shows_confirms_or_refutes(
         facts[name].update(values)
     for nodes, expected in (({"i-1": facts}, good), ({"i-1": facts, "i-2": worker_of(launch)}, good is None)):
         monkeypatch.setattr(verification, "probe_nodes", lambda *_, workers=nodes: workers)
-        findings = {result.check: result for result in trino_verification(lake.aws, launch, lambda _: None)}
+        findings = {result.check: result for result in verification.verification(lake.aws, launch, lambda _: None)}
         assert findings[check].good is expected
 
 
 def test_results_are_unknown_where_no_node_answers(lake: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "probe_nodes", lambda *_: {"i-1": None})
-    findings = {result.check: result for result in trino_verification(lake.aws, launch_of(lake), lambda _: None)}
+    findings = {result.check: result for result in verification.verification(lake.aws, launch_of(lake), lambda _: None)}
     assert findings["Systems Manager"].good is False
     assert {findings[name].good for name in OF_NODES | OF_COORDINATOR} == {None}
     open_rows = " ".join(row.what for row in unsettled(tuple(findings.values()), "trino"))

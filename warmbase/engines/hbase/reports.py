@@ -1,37 +1,130 @@
-"""An HBase cluster on the page: its inputs, and its headline figures as `warmbase plan` words and rounds them.
+"""Reports about an HBase cluster: its words, its JSON document, and its page of `warmbase explore`.
 
-Trino's are in `engines/trino/explorer.py`.
+Headline figures have the wording and the precision of `warmbase plan`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from warmbase.engines.hbase.plots import places, plots
 from warmbase.environments.environment import Environment
-from warmbase.environments.planning import plan_search_of, requirements, world
+from warmbase.environments.planning import (
+    advised_plan_of,
+    compared_plans,
+    infeasible,
+    plan_of,
+    plan_search_of,
+    requirements,
+    world,
+)
 from warmbase.environments.reader.assignment import TABLES
 from warmbase.environments.reader.document import Document, YamlPath, path_text
+from warmbase.environments.unstated import unstated
+from warmbase.ground.errors import Infeasible
 from warmbase.ground.units import (
+    SECONDS_PER_HOUR,
     format_duration,
     format_number,
     format_percent,
     format_size,
     format_usd,
 )
+from warmbase.linter.secret import redacted
+from warmbase.reports.decision_page import EngineWords
 from warmbase.reports.explorer.drawing import Figure, Place, PlanPage
 from warmbase.reports.explorer.page_input import PageInput, has_value, table_section
-from warmbase.reports.explorer.plots import places, plots
-from warmbase.reports.plan_text import block_reads, volumes_text
+from warmbase.reports.json_text import plain
+from warmbase.reports.plan_text import ColumnTable, block_reads, volumes_text
 from warmbase.sizing.calculator import PlanSearch
-from warmbase.sizing.modes import MODES
+from warmbase.sizing.modes import MODES, Mode
 from warmbase.sizing.plan import Alternative, Plan
+from warmbase.sizing.ranges.growth import TARGETS as PLAN_TARGETS
 from warmbase.sizing.requirements import ClusterChoice
 from warmbase.sizing.search.alternatives import alternatives
+from warmbase.sizing.search.disks import FILL_FRACTION, PINNED_FILL_FRACTION
+
+WORDS: Final = EngineWords(
+    cluster="an HBase cluster",
+    nodes="core nodes",
+    section="core",
+    targets=PLAN_TARGETS,
+    grows="data, reads and writes",
+    load_heading="data, reads",
+    load_unit="s",
+    more_nodes="More nodes of the same kind are added while the cluster runs (warmbase reconfigure). The regions that"
+    " move to them are read from S3 once more; the other caches stay warm. A step may also need a larger cache on the"
+    f" same volumes, up to {format_percent(PINNED_FILL_FRACTION)} of them instead of {format_percent(FILL_FRACTION)}: a"
+    " change of the size empties a cache once.",
+    latency="p99",
+    latency_heading="p99, ms",
+    latency_key="p99_ms",
+    latency_text=lambda ms: f"{ms:,.0f}",
+)
+
+
+def platform(plan: Plan) -> str:
+    """Return the storage mode."""
+    return str(plan.mode)
+
+
+def document(environment: Environment, cluster: str, *, advice: bool = True) -> tuple[Any, Infeasible | None]:
+    """Return the plan as JSON has it, with the overrides and the assumed values, and the error if there is one."""
+    choice = environment.clusters[cluster]
+    plan = (advised_plan_of if advice else plan_of)(environment, choice)
+    overrides = [replace(override, value=redacted(override.key, override.value)) for override in environment.overrides]
+    answer = {**plain(plan), "overrides": overrides, "assumed": unstated(environment, choice)}
+    return answer, None if plan.meets_targets else infeasible(environment.source, plan)
+
+
+def columns(environment: Environment, cluster: str) -> tuple[Mapping[Mode, Plan], ColumnTable]:
+    """Return the cheapest cluster in each storage mode, and their table."""
+    plans = compared_plans(environment, environment.clusters[cluster])
+    return plans, ColumnTable(
+        title="The storage modes side by side",
+        names=tuple(mode.name for mode in plans),
+        rows=tuple((name, *map(figure, plans.values())) for name, figure in ROWS.items()),
+        summaries=tuple(f"{mode}: {mode.summary}" for mode in plans),
+    )
+
+
+CANNOT_SERVE: Final = "-"  # a cluster that cannot serve the load has no price worth comparing
+ROWS: Final[Mapping[str, Callable[[Plan], str]]] = {
+    "meets the targets": lambda plan: (
+        "yes" if plan.meets_targets else f"no; nearest: {plan.nearest[0]}" if plan.nearest else "no"
+    ),
+    "core nodes": lambda plan: f"{plan.core.count} x {plan.core.instance_type}",
+    "data per node": lambda plan: (
+        "".join(
+            f"{volume.count} x {volume.size_gib:,} GiB {volume.type}"
+            for volume in plan.core.volumes
+            if volume.purpose != "system"
+        )
+        or "none"
+    ),
+    "reads": lambda plan: f"{plan.throughput.reads_per_second:,.0f}/s",
+    "at most": lambda plan: f"{plan.throughput.saturation_reads_per_second:,.0f}/s, {plan.throughput.bottleneck}",
+    "mean latency": lambda plan: f"{plan.throughput.mean_latency_ms:,.0f} ms",
+    "p99 (estimate)": lambda plan: f"{plan.throughput.p99_latency_ms:,.0f} ms",
+    "from local disks": lambda plan: (
+        format_percent(plan.hit_ratio.predicted)
+        + ("" if all(table.cached for table in plan.tables) else " of reads of cached tables")
+    ),
+    "S3 GETs, warm": lambda plan: f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f}/s",
+    "warm after": lambda plan: format_duration(plan.warm_up.prefetch_seconds) if plan.bucket_cache else "no cache",
+    "snapshot import": lambda plan: format_duration(plan.snapshot.restore_seconds),
+    "a month": lambda plan: format_usd(plan.cost.usd_per_month) if plan.feasible else CANNOT_SERVE,
+    "for 1,000 reads/s": lambda plan: (
+        f"{format_usd(plan.cost.usd_per_month / plan.throughput.reads_per_second * 1000)} a month"
+        if plan.feasible
+        else CANNOT_SERVE
+    ),
+}
 
 WORKLOAD: Final = "workload"
 NO_ADVICE: Final = "Neither another compression nor another block size was found to save money."
@@ -71,11 +164,17 @@ class HBasePlanned(Struct, frozen=True, kw_only=True, dict=True):
     def page(self) -> PlanPage:
         """Return the figures and the plots."""
         plan = self.plan
+        verdict = (
+            "The cluster meets all targets." if plan.meets_targets else "The cluster in the file misses the targets."
+        )
+        if not plan.feasible:
+            nearest = "; or ".join(plan.nearest)
+            verdict = f"No cluster meets the targets; this is the nearest one. Best attainable: {nearest}"
         return PlanPage(
             platform=f"{plan.mode} on {plan.release}",
             figures=tuple(figures(plan)),
-            verdict=verdict(plan),
-            decides=decisive(plan),
+            verdict=verdict,
+            decides=plan.because["core.count"].sentence,
             usd_per_month=plan.cost.usd_per_month,
             warnings=tuple(f"{one.message}. Fix: {one.fix}." for one in plan.warnings),
             plots=plots(plan, world(self.environment).prices),
@@ -84,7 +183,13 @@ class HBasePlanned(Struct, frozen=True, kw_only=True, dict=True):
     def advice(self) -> list[str]:
         """Return sentences that name other block sizes and codecs that would save money."""
         needs = requirements(self.environment, self.cluster)
-        return advice_texts(alternatives(needs, world(self.environment), self.plan))
+        options = alternatives(needs, world(self.environment), self.plan)
+        return [_advice(option) for option in options] or [NO_ADVICE]
+
+
+def explored(environment: Environment, cluster: str) -> HBaseOnPage:
+    """Return the inputs, figures and plots of the cluster's page."""
+    return HBaseOnPage(cluster=cluster, tables=tuple(table.name for table in environment.workload.tables))
 
 
 class HBaseOnPage(Struct, frozen=True, kw_only=True):
@@ -129,55 +234,26 @@ class HBaseOnPage(Struct, frozen=True, kw_only=True):
         return self.plan(replace(environment, mode=MODES[column]), is_free=True).usd_per_month
 
 
-def advice_texts(options: Iterable[Alternative]) -> list[str]:
-    """Return each alternative as a text that names its saving, or a sentence that there is none."""
-    texts = [f"{format_usd(option.saving_usd_per_month)} less a month with {_setting(option)}" for option in options]
-    return texts or [NO_ADVICE]
+def _advice(option: Alternative) -> str:
+    setting = f"{option.setting} {format_size(option.block_bytes)}"
+    if option.setting == "COMPRESSION":
+        setting = f"{option.setting} {option.codec.upper()}, if it compresses your data {option.compression_ratio:g}:1"
+    return f"{format_usd(option.saving_usd_per_month)} less a month with {setting}"
 
 
-def _setting(option: Alternative) -> str:
-    if option.setting != "COMPRESSION":
-        return f"{option.setting} {format_size(option.block_bytes)}"
-    return f"{option.setting} {option.codec.upper()}, if it compresses your data {option.compression_ratio:g}:1"
-
-
-def figures(plan: Plan) -> list[Figure]:
-    """Return the headline figures, the most important one first."""
-    return [_price(plan), _nodes(plan), *_warm(plan), *_bad_hours(plan)]
-
-
-def verdict(plan: Plan) -> str:
-    """Return a line that says whether the plan meets the targets."""
-    if not plan.feasible:
-        return f"No cluster meets the targets; this is the nearest one. Best attainable: {'; or '.join(plan.nearest)}"
-    return "The cluster meets all targets." if plan.meets_targets else "The cluster in the file misses the targets."
-
-
-def decisive(plan: Plan) -> str:
-    """Return a sentence that says what decides the number of core nodes."""
-    return plan.because["core.count"].sentence
-
-
-def _price(plan: Plan) -> Figure:
+def figures(plan: Plan) -> Iterator[Figure]:
+    """Yield the headline figures, the most important one first."""
     rate = f"less {format_percent(plan.prices.discount)}" if plan.prices.discount else "on demand"
     basis = "estimated prices" if plan.prices.estimate else f"prices of {plan.prices_as_of}"
-    return Figure(
-        id="price", title="Price per month", text=format_usd(plan.cost.usd_per_month), note=f"{rate}, {basis}"
-    )
-
-
-def _nodes(plan: Plan) -> Figure:
+    price = format_usd(plan.cost.usd_per_month)
+    yield Figure(id="price", title="Price per month", text=price, note=f"{rate}, {basis}")
     volumes = volumes_text(plan.core.volumes)
     storage = f"each with {volumes}; " if volumes else ""
     primaries = f"{plan.primary.count} x {plan.primary.instance_type} primary node{'s' * (plan.primary.count > 1)}"
     text = f"{plan.core.count} x {plan.core.instance_type}"
-    return Figure(id="nodes", title="Core nodes", text=text, note=f"{storage}{primaries}")
-
-
-def _warm(plan: Plan) -> Iterator[Figure]:
+    yield Figure(id="nodes", title="Core nodes", text=text, note=f"{storage}{primaries}")
     load = plan.throughput
-    has_disk = plan.bucket_cache or plan.hdfs
-    source = "come from local disks once warm" if has_disk else "need no GET from S3"
+    source = "come from local disks once warm" if plan.bucket_cache or plan.hdfs else "need no GET from S3"
     note = f"of {block_reads(plan)} {source}"
     yield Figure(id="hit_ratio", title="Hit ratio", text=format_percent(plan.hit_ratio.predicted), note=note)
     served = f"{load.reads_per_second:,.0f} reads/s"
@@ -186,32 +262,29 @@ def _warm(plan: Plan) -> Iterator[Figure]:
     mean, most = format_number(load.mean_latency_ms), f"{load.saturation_reads_per_second:,.0f}"
     note = f"{mean} ms on average, at {served}; at most {most} reads/s (estimates)"
     yield Figure(id="p99", title="p99 latency", text=f"{load.p99_latency_ms:,.0f} ms", note=note)
-
-
-def _bad_hours(plan: Plan) -> Iterator[Figure]:
-    yield _cold(plan)
+    text, note = _cold(plan)
+    yield Figure(id="cold", title="Cold caches", text=text, note=note)
     lost = plan.bad_hours.lost_node
     note = "the cluster has one core node, so its loss is an outage"
     if lost is not None:
         note = f"with {format_percent(lost.rows_fraction)} of rows offline, then a p99 of {lost.p99_latency_ms:,.0f} ms"
     offline = format_duration(lost.offline_seconds) if lost else "outage"
     yield Figure(id="lost_node", title="Loss of a node", text=offline, note=f"{note} (estimates)")
-    cache = "; the cache is kept" if plan.bucket_cache else ""
-    note = f"for each server{cache} (estimate)"
+    note = f"for each server{'; the cache is kept' if plan.bucket_cache else ''} (estimate)"
     yield Figure(id="restart", title="Restart", text=format_duration(plan.restart.seconds), note=note)
 
 
-def _cold(plan: Plan) -> Figure:
+def _cold(plan: Plan) -> tuple[str, str]:
+    """Return what the cluster serves with cold caches, and how long it takes until they are warm."""
     cold, offered = plan.bad_hours.cold, plan.throughput.offered_reads_per_second
     if cold is None or not plan.bucket_cache:
-        return Figure(id="cold", title="Cold caches", text="none", note="this storage mode has no cache to warm")
-    text, warm = f"{cold.reads_per_second:,.0f} reads/s", format_duration(plan.warm_up.prefetch_seconds)
-    full = f"the caches are full after {warm}"
+        return "none", "this storage mode has no cache to warm"
+    text = f"{cold.reads_per_second:,.0f} reads/s"
+    full = f"the caches are full after {format_duration(plan.warm_up.prefetch_seconds)}"
     if offered is None or cold.carried_seconds == 0:
-        return Figure(id="cold", title="Cold caches", text=text, note=f"at first; {full} (estimates)")
+        return text, f"at first; {full} (estimates)"
     late = "never all" if cold.carried_seconds is None else f"all after {format_duration(cold.carried_seconds)}"
-    note = f"of {offered:,.0f} at first, limited by {cold.bottleneck}; {late}; {full} (estimates)"
-    return Figure(id="cold", title="Cold caches", text=text, note=note)
+    return text, f"of {offered:,.0f} at first, limited by {cold.bottleneck}; {late}; {full} (estimates)"
 
 
 WORKLOAD_INPUTS: Final = (
