@@ -34,16 +34,17 @@ from warmbase.sizing.cache.hit_ratio import OccupancyRange, hit_ratio
 from warmbase.sizing.cache.warm_up import CacheCapacity
 from warmbase.sizing.server.cold_start import ColdStart, Prefetching
 from warmbase.sizing.server.restart import S3_TRIPS_PER_REGION, retention_window_seconds
-from warmbase.sizing.server.write_path import FileWriting, Memstore, Rates, StoreWrites, WriteSettings, WritingServer
+from warmbase.sizing.server.write_path import FileWriting, Memstore, StoreWrites, WriteSettings, WritingServer
 from warmbase.sizing.server.writes import WriteResource, blocking_resource, write_resources
 from warmbase.sizing.service.inputs import CellSizes
 from warmbase.sizing.service.queueing import Handlers, LoadResult, QueueingNetwork, Station, closed_load, network
 from warmbase.sizing.service.resource import (
     DISK_RESOURCES,
     Disk,
+    Rates,
+    Resource,
     ServingCluster,
     bottleneck,
-    concurrency,
     delay_seconds,
     resources,
     seconds_alone,
@@ -119,7 +120,12 @@ def expected(node: LabNode, read: Read, hits: Hits, timings: Timings) -> Expecte
         disk=node.disk,
     )
     capacities = resources(cluster, read, hits, timings)
-    alone = concurrency(node.clients, seconds_alone(cluster, read, hits, timings))
+    alone = Resource(
+        name="concurrency",
+        capacity=node.clients,
+        unit="request",
+        demand_per_read=seconds_alone(cluster, read, hits, timings),
+    )
     stations = network(capacities, 1, node.vcpus, delay_seconds(cluster, read, hits, timings))
     load = closed_load(stations, node.clients, Handlers(servers=1, per_server=node.handlers))
     return Expected(load=load, bottleneck=bottleneck((*capacities, alone)).name)

@@ -19,7 +19,7 @@ from warmbase.sizing.requirements import Layout, Volume
 from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.search.disks import cache_volume_gib
 from warmbase.sizing.service.inputs import SizingInputs
-from warmbase.sizing.service.resource import Disk, EbsLimits, ebs_disk
+from warmbase.sizing.service.resource import Disk, Rates, ebs_disk
 from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 
 PROD = read_environment("prod")
@@ -141,15 +141,11 @@ def test_the_grid_and_a_candidate_agree_on_the_busiest_volume(popularity: RowPop
 def disk_of_ten(volume_mib_s: float, instance_mib_s: float, instance_iops: float) -> Disk:
     """Return the disk of ten cache volumes of 3,000 IOPS that carry 6.7 times the load of the busiest."""
     return ebs_disk(
-        EbsLimits(
-            volumes=6.7,
-            volume_mib_per_second=volume_mib_s,
-            volume_iops=3_000,
-            instance_mb_per_second=instance_mib_s * MIB / 1e6,
-            instance_iops=instance_iops,
-            files=10,
-            warm_hit_ratio=0.9,
-        )
+        Rates(bytes_per_second=volume_mib_s * MIB, ios_per_second=3_000),
+        Rates(bytes_per_second=instance_mib_s * MIB, ios_per_second=instance_iops),
+        volumes=6.7,
+        files=10,
+        warm_hit_ratio=0.9,
     )
 
 

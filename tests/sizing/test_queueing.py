@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.speed import loops
+from warmbase.ground.units import MIB
 from warmbase.sizing.service.queueing import (
     Handlers,
     LoadResult,
@@ -20,7 +21,7 @@ from warmbase.sizing.service.queueing import (
     open_load,
 )
 from warmbase.sizing.service.resource import (
-    EbsLimits,
+    Rates,
     Resource,
     ServingCluster,
     bottleneck,
@@ -335,13 +336,8 @@ WARM = Hits(ratio=1.0)
 def six_servers(throughput_mib_per_second: float = 125, iops: float = 3_000) -> ServingCluster:
     """Return 6 x r8g.2xlarge (sustained: 3.75 Gbit/s, EBS 312.5 MB/s and 12,000 IOPS), one gp3 volume each."""
     disk = ebs_disk(
-        EbsLimits(
-            volumes=1,
-            volume_mib_per_second=throughput_mib_per_second,
-            volume_iops=iops,
-            instance_mb_per_second=312.5,
-            instance_iops=12_000,
-        )
+        Rates(bytes_per_second=throughput_mib_per_second * MIB, ios_per_second=iops),
+        Rates(bytes_per_second=312_500_000, ios_per_second=12_000),
     )
     return ServingCluster(servers=6, vcpus=8, network_gbit_per_second=3.75, handlers=30, disk=disk)
 

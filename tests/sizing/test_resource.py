@@ -5,18 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from warmbase.ground.units import MIB
 from warmbase.sizing.service.resource import (
     Disk,
-    EbsLimits,
+    Rates,
     Resource,
     ServingCluster,
     bottleneck,
-    concurrency,
     disk_bytes_per_read,
     ebs_disk,
     ios_per_fill,
     resources,
-    seconds_alone,
 )
 from warmbase.sizing.workload.read import Hits, Read, Timings, block_cpu_seconds, blocks_per_row
 
@@ -130,13 +129,9 @@ def test_the_smaller_of_volumes_and_instance_binds(
     volumes: int, mib_per_second: float, bytes_per_second: float
 ) -> None:
     disk = ebs_disk(
-        EbsLimits(
-            volumes=volumes,
-            volume_mib_per_second=mib_per_second,
-            volume_iops=3_000,
-            instance_mb_per_second=312.5,
-            instance_iops=12_000,
-        )
+        Rates(bytes_per_second=mib_per_second * MIB, ios_per_second=3_000),
+        Rates(bytes_per_second=312_500_000, ios_per_second=12_000),
+        volumes=volumes,
     )
     assert disk.bytes_per_second == bytes_per_second
     assert disk.ios_per_second == 3_000 * volumes
@@ -170,12 +165,6 @@ def test_disks_are_named_for_their_kind() -> None:
     cluster = replace(WITHOUT_CACHE, disk=Disk(kind="nvme", bytes_per_second=1e9, ios_per_second=1e5))
     names = [resource.name for resource in resources(cluster, ROW, Hits(ratio=1.0), Timings())]
     assert names == ["cpu", "network", "nvme-throughput", "nvme-iops", "s3-requests", "handlers"]
-
-
-def test_concurrency_is_requests_over_their_time() -> None:
-    cluster = replace(WITHOUT_CACHE, disk=Disk(kind="ebs", bytes_per_second=1e9, ios_per_second=1e5))
-    alone = seconds_alone(cluster, ROW, Hits(ratio=1.0), Timings())
-    assert concurrency(10, alone).max_reads_per_second == pytest.approx(10 / alone)
 
 
 def test_what_a_read_does_not_need_never_binds() -> None:

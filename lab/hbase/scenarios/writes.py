@@ -31,8 +31,9 @@ from lab.prediction import WritingLab, write_limit, writing_server
 from lab.scaled_plan import ScaledPlan, Small, miniature_demand
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import GIB, MIB
-from warmbase.sizing.server.write_path import Rates, WritingServer
+from warmbase.sizing.server.write_path import WritingServer
 from warmbase.sizing.server.writes import WriteResource
+from warmbase.sizing.service.resource import Rates
 
 WAL_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=WAL"
 

@@ -38,7 +38,7 @@ from warmbase.sizing.service.performance import Performance, performance, reads_
 from warmbase.sizing.service.resource import (
     GBIT_BYTES,
     Disk,
-    EbsLimits,
+    Rates,
     Resource,
     ServingCluster,
     bottleneck,
@@ -47,7 +47,6 @@ from warmbase.sizing.service.resource import (
 )
 from warmbase.sizing.workload.read import Hits
 
-MB: Final = 10**6
 FEWEST_SURVIVORS: Final = 1  # a cluster that loses every node serves nothing, whatever its targets
 
 
@@ -102,20 +101,22 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
             return None
         if volume.type == "nvme":
             return Disk(kind="nvme", bytes_per_second=volume.bytes_per_second, ios_per_second=volume.iops)
-        limits = EbsLimits(
-            volumes=volume.count,
-            volume_mib_per_second=volume.throughput_mib_s,
-            volume_iops=volume.iops,
-            instance_mb_per_second=self.instance.ebs_sustained_bytes_per_second / MB,
-            instance_iops=self.instance.ebs_sustained_iops,
-            files=volume.count,
-        )
+        useful: float = volume.count
+        hit_ratio = 0.0
         if volume.purpose == "cache" and volume.count > 1:
             hit_ratio = self.hit_ratio(servers)
             first = self.first_file_hit_ratio(servers)
-            useful = useful_volumes(np.array(hit_ratio), np.array(first), volume.count)
-            limits = replace(limits, volumes=float(useful), warm_hit_ratio=hit_ratio)
-        return ebs_disk(limits)
+            useful = float(useful_volumes(np.array(hit_ratio), np.array(first), volume.count))
+        return ebs_disk(
+            Rates(bytes_per_second=volume.bytes_per_second, ios_per_second=volume.iops),
+            Rates(
+                bytes_per_second=float(self.instance.ebs_sustained_bytes_per_second),
+                ios_per_second=self.instance.ebs_sustained_iops,
+            ),
+            volumes=useful,
+            files=volume.count,
+            warm_hit_ratio=hit_ratio,
+        )
 
     def first_file_hit_ratio(self, servers: int) -> float:
         """Return the share of block reads that the first file of each warm node's cache answers."""

@@ -25,7 +25,6 @@ from warmbase.sizing.service.resource import (
     EBS_IO_BYTES,
     Resource,
     ServingCluster,
-    concurrency,
     resources,
     seconds_alone,
 )
@@ -174,8 +173,7 @@ class ColdRates(Struct, frozen=True, kw_only=True, dict=True):
     def _offered(self, hit_ratio: float) -> float:
         """Return the reads a second that clients send; in a closed load, each client waits for its answers."""
         if isinstance(self.load, ClosedLoad):
-            seconds = seconds_alone(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings)
-            return concurrency(self.load.concurrency, seconds).max_reads_per_second
+            return self.load.concurrency / seconds_alone(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings)
         return self.load.reads_per_second
 
     @cached_property

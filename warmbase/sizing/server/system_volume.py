@@ -26,14 +26,13 @@ from warmbase.sizing.server.write_path import (
     LOG_IO_BYTES,
     FileWriting,
     Memstore,
-    Rates,
     WritingServer,
     flush_size_bytes,
     memstore_bytes,
     write_settings,
 )
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs, WriteShare
-from warmbase.sizing.service.resource import DISK_LATENCY_SECONDS, Disk
+from warmbase.sizing.service.resource import DISK_LATENCY_SECONDS, Disk, Rates
 
 # judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, in two copies, and EMR's logs and YARN's local
 # files take as much again.

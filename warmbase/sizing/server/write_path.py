@@ -34,7 +34,7 @@ from warmbase.ground.units import GIB, MIB, SECONDS_PER_HOUR
 from warmbase.sizing.cost import PUT_BYTES
 from warmbase.sizing.requirements import NO_PINS, Pins
 from warmbase.sizing.service.inputs import LEAST_AMPLIFICATION, UTILISATION, CellSizes, WriteShare
-from warmbase.sizing.service.resource import DISK_LATENCY_SECONDS, PARTIAL_PAGES_PER_FILL, Disk, ios_per_fill
+from warmbase.sizing.service.resource import DISK_LATENCY_SECONDS, PARTIAL_PAGES_PER_FILL, Disk, Rates, ios_per_fill
 from warmbase.sizing.workload.read import (
     PAGE_BYTES,
     RPC_CPU_SECONDS,
@@ -334,13 +334,6 @@ UPLOADS_ON_DISK: Final = 0.86
 # judgement: to begin and end an upload, two for the tracker, and a copy and a delete when the file goes to the archive.
 REQUESTS_PER_FILE: Final = 6
 FILES_PER_FLUSH: Final = 1.5  # a compaction makes one file of at least three, and a file of these again
-
-
-class Rates(Struct, frozen=True, kw_only=True):
-    """The bytes and operations that a volume, or all EBS of an instance, sustains in a second."""
-
-    bytes_per_second: float
-    ios_per_second: float
 
 
 class WritingServer(Struct, frozen=True, kw_only=True):

@@ -9,23 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import ceil, inf
+from operator import attrgetter
 from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.ground.units import MIB
 from warmbase.sizing.workload.popularity import EVEN, Imbalance
-from warmbase.sizing.workload.read import (
-    PAGE_BYTES,
-    Hits,
-    Read,
-    Timings,
-    aligned_bytes,
-    call_cpu_seconds,
-    get_cpu_seconds,
-    missing_blocks,
-)
+from warmbase.sizing.workload.read import PAGE_BYTES, Hits, Read, Timings, aligned_bytes, missing_blocks
 
 ResourceName = Literal[
     "cpu",
@@ -53,9 +44,7 @@ NVME_IO_BYTES: Final = 128 * 1024
 PARTIAL_PAGES_PER_FILL: Final = 2
 # Amazon S3 User Guide, "Optimizing performance": at least 5,500 GET or HEAD a second for each prefix.
 S3_GETS_PER_SECOND_PER_PREFIX: Final = 5_500
-# EC2 states network and EBS limits of an instance in decimal units; EBS states a volume's throughput in MiB.
 GBIT_BYTES: Final = 125_000_000
-MB_BYTES: Final = 1_000_000
 
 # judgement: EBS promises "single-digit milliseconds" for gp3; an idle volume is commonly seen near 1.
 DISK_LATENCY_SECONDS: Final = 1e-3
@@ -77,6 +66,9 @@ class Resource(Struct, frozen=True, kw_only=True):
     def max_reads_per_second(self) -> float:
         """Return the reads a second at which the busiest server has used up its share; infinite if reads need none."""
         return self.capacity / (self.demand_per_read * self.imbalance) if self.demand_per_read > 0 else inf
+
+
+MAX_READS: Final = attrgetter("max_reads_per_second")
 
 
 class Disk(Struct, frozen=True, kw_only=True):
@@ -119,27 +111,11 @@ class Disk(Struct, frozen=True, kw_only=True):
         return (*(min(1.0, one) * self.warm_hit_ratio for one in ones), self.warm_hit_ratio)
 
 
-class EbsLimits(Struct, frozen=True, kw_only=True):
-    """The EBS volumes of one RegionServer, and what the instance sustains to all of them, without bursts.
+class Rates(Struct, frozen=True, kw_only=True):
+    """The bytes and operations that a volume, or all EBS of an instance, sustains in a second."""
 
-    When the busiest volume has reached its limit, all of them carry `volumes` times this limit. If the load is uneven,
-    this is less than the number of volumes. `files` and `warm_hit_ratio` are those of `Disk`.
-    """
-
-    volumes: float
-    volume_mib_per_second: float
-    volume_iops: float
-    instance_mb_per_second: float
-    instance_iops: float
-    files: int = 1
-    warm_hit_ratio: float = 0.0
-
-    def rates(self, volumes: float) -> tuple[float, float]:
-        """Return the bytes and the operations a second of this many volumes, at most those of the instance."""
-        return (
-            min(volumes * self.volume_mib_per_second * MIB, self.instance_mb_per_second * MB_BYTES),
-            min(volumes * self.volume_iops, self.instance_iops),
-        )
+    bytes_per_second: float
+    ios_per_second: float
 
 
 class ServingCluster(Struct, frozen=True, kw_only=True):
@@ -164,17 +140,22 @@ def ios_per_fill(length_bytes: int, kind: DiskKind) -> int:
     return pages + PARTIAL_PAGES_PER_FILL
 
 
-def ebs_disk(limits: EbsLimits) -> Disk:
-    """The disk that the volumes and the instance allow together: the smaller, in throughput and in IOPS."""
-    (bytes_per_second, ios_per_second), one = limits.rates(limits.volumes), limits.rates(1)
+def ebs_disk(
+    volume: Rates, instance: Rates, *, volumes: float = 1.0, files: int = 1, warm_hit_ratio: float = 0.0
+) -> Disk:
+    """Return the disk of equal EBS volumes: what they and the instance allow together, in throughput and in IOPS.
+
+    When the busiest volume has reached its limit, all of them carry `volumes` times this limit. If the load is uneven,
+    this is less than the number of volumes. `files` and `warm_hit_ratio` are those of `Disk`.
+    """
     return Disk(
         kind="ebs",
-        bytes_per_second=bytes_per_second,
-        ios_per_second=ios_per_second,
-        files=limits.files,
-        one_bytes_per_second=one[0],
-        one_ios_per_second=one[1],
-        warm_hit_ratio=limits.warm_hit_ratio,
+        bytes_per_second=min(volumes * volume.bytes_per_second, instance.bytes_per_second),
+        ios_per_second=min(volumes * volume.ios_per_second, instance.ios_per_second),
+        files=files,
+        one_bytes_per_second=min(volume.bytes_per_second, instance.bytes_per_second),
+        one_ios_per_second=min(volume.ios_per_second, instance.ios_per_second),
+        warm_hit_ratio=warm_hit_ratio,
     )
 
 
@@ -208,16 +189,6 @@ def delay_seconds(cluster: ServingCluster, read: Read, hits: Hits, timings: Timi
     return read.blocks * (read.cacheable * hits.from_disk * disk + (1 - read.cacheable * hits.ratio) * get)
 
 
-def seconds_alone(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:
-    """How long one read takes and holds its handler when nothing else runs."""
-    return next(one for one in resources(cluster, read, hits, timings) if one.name == "handlers").demand_per_read
-
-
-def _seconds(cluster: ServingCluster, resource: Resource) -> float:
-    """Return how long one read keeps one server's share of a resource busy."""
-    return cluster.servers * resource.demand_per_read / resource.capacity
-
-
 def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> tuple[Resource, ...]:
     """Every resource of the cluster that reads use; without a disk, hits.ratio must be 0.
 
@@ -225,40 +196,48 @@ def resources(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings)
     """
     if cluster.disk is None and hits.ratio > 0:
         raise ValueError(f"a hit ratio of {hits.ratio:.2f} needs a cache disk, and there is none")
-    cpu = call_cpu_seconds(read, timings), get_cpu_seconds(read, hits, timings)
-    network, disks = _network(cluster, read, hits), _disk_resources(cluster, read, hits)
-    moving = max((_seconds(cluster, disk) for disk in disks), default=0.0)
-    seconds = cpu[0] + _seconds(cluster, network), cpu[1] + moving + delay_seconds(cluster, read, hits, timings)
+    missing, uneven = missing_blocks(read, hits), cluster.imbalance
+    # The network of the instances is full duplex: misses come in from S3, answers go out.
+    arriving = missing * read.on_disk_length_bytes
+    answers = read.answer_bytes * uneven.requests >= arriving * uneven.blocks
+    of_network = (float(read.answer_bytes), 0.0) if answers else (0.0, arriving)
+    network = _resource("network", cluster, cluster.network_gbit_per_second * GBIT_BYTES, "B/s", of_network)
+    disks: tuple[Resource, ...] = ()
+    moving = 0.0
+    if cluster.disk is not None:
+        disk = cluster.disk.at(hits.ratio)
+        throughput, iops = DISK_RESOURCES[disk.kind]
+        moved, ios = disk_bytes_per_read(read, hits), disk_ios_per_read(read, hits, disk.kind)
+        disks = (
+            _resource(throughput, cluster, disk.bytes_per_second, "B/s", (0.0, moved)),
+            _resource(iops, cluster, disk.ios_per_second, "IO/s", (0.0, ios)),
+        )
+        moving = max(cluster.servers * moved / disks[0].capacity, cluster.servers * ios / disks[1].capacity)
+    call_cpu = timings.rpc_cpu_seconds + read.blocks * timings.block_cpu_seconds
+    get_cpu = missing * timings.get_cpu_seconds
+    # A handler is held by the call as long as its answer is sent, and by the blocks until they have come.
+    sending = cluster.servers * network.demand_per_read / network.capacity
+    waiting = get_cpu + moving + delay_seconds(cluster, read, hits, timings)
     return (
-        _resource("cpu", cluster, cluster.vcpus, "core", cpu),
+        _resource("cpu", cluster, cluster.vcpus, "core", (call_cpu, get_cpu)),
         network,
         *disks,
         Resource(
             name="s3-requests",
             capacity=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX,
             unit="GET/s",
-            demand_per_read=missing_blocks(read, hits),
+            demand_per_read=missing,
         ),
-        _resource("handlers", cluster, cluster.handlers, "handler", seconds),
+        _resource("handlers", cluster, cluster.handlers, "handler", (call_cpu + sending, waiting)),
     )
-
-
-def concurrency(requests: float, seconds: float) -> Resource:
-    """Return the bound of a closed load: `requests` in flight, each for at least `seconds`, think time included."""
-    return Resource(name="concurrency", capacity=requests, unit="request", demand_per_read=seconds)
-
-
-def bottleneck(limits: Iterable[Resource]) -> Resource:
-    """The resource that allows the fewest reads a second, the first of equals. Raises ValueError if none."""
-    return min(limits, key=lambda resource: resource.max_reads_per_second)
 
 
 def _resource(
     name: ResourceName, cluster: ServingCluster, per_server: float, unit: str, demands: tuple[float, float]
 ) -> Resource:
     """Return a resource of which every RegionServer has the same amount, used by a read's request and its blocks."""
-    demand, (request, blocks) = sum(demands), demands
-    busiest = request * cluster.imbalance.requests + blocks * cluster.imbalance.blocks
+    request, blocks = demands
+    demand, busiest = request + blocks, request * cluster.imbalance.requests + blocks * cluster.imbalance.blocks
     return Resource(
         name=name,
         capacity=cluster.servers * per_server,
@@ -268,23 +247,12 @@ def _resource(
     )
 
 
-def _network(cluster: ServingCluster, read: Read, hits: Hits) -> Resource:
-    """Network of the instances, which is full duplex: misses come in from S3, answers go out."""
-    arriving = missing_blocks(read, hits) * read.on_disk_length_bytes
-    per_server = cluster.network_gbit_per_second * GBIT_BYTES
-    answers = read.answer_bytes * cluster.imbalance.requests >= arriving * cluster.imbalance.blocks
-    demands = (float(read.answer_bytes), 0.0) if answers else (0.0, arriving)
-    return _resource("network", cluster, per_server, "B/s", demands)
+def seconds_alone(cluster: ServingCluster, read: Read, hits: Hits, timings: Timings) -> float:
+    """How long one read takes and holds its handler when nothing else runs."""
+    *_, handlers = resources(cluster, read, hits, timings)
+    return handlers.demand_per_read
 
 
-def _disk_resources(cluster: ServingCluster, read: Read, hits: Hits) -> tuple[Resource, ...]:
-    """Return throughput and IOPS of the cache disks, under the names of their kind; none without a disk."""
-    if cluster.disk is None:
-        return ()
-    disk = cluster.disk.at(hits.ratio)
-    throughput, iops = DISK_RESOURCES[disk.kind]
-    moved, ios = disk_bytes_per_read(read, hits), disk_ios_per_read(read, hits, disk.kind)
-    return (
-        _resource(throughput, cluster, disk.bytes_per_second, "B/s", (0.0, moved)),
-        _resource(iops, cluster, disk.ios_per_second, "IO/s", (0.0, ios)),
-    )
+def bottleneck(limits: Iterable[Resource]) -> Resource:
+    """The resource that allows the fewest reads a second, the first of equals. Raises ValueError if none."""
+    return min(limits, key=MAX_READS)

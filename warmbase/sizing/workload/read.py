@@ -87,30 +87,23 @@ def mean_block_read(lengths: tuple[tuple[int, int], ...]) -> BlockRead:
 
 @lru_cache(maxsize=LENGTHS)
 def _of_steps(steps: int) -> BlockRead:
-    length_bytes = steps * SLOT_STEP_BYTES
     starts = range(0, PAGE_BYTES, SLOT_STEP_BYTES)
-    pages = ios = 0.0
+    mean_pages = mean_ios = 0.0
     for mixed, share in ((True, MIXED_SHARE), (False, 1 - MIXED_SHARE)):
         for start in starts:
-            of_one = _read(start, length_bytes, mixed=mixed)
-            pages, ios = pages + share * of_one[0], ios + share * of_one[1]
-    return BlockRead(bytes=pages * PAGE_BYTES / len(starts), ios=ios / len(starts))
-
-
-def _read(start: int, length_bytes: int, *, mixed: bool) -> tuple[int, int]:
-    """The pages and IOs of a block that starts this many bytes after the beginning of a page."""
-    pages = ios = 0
-    for position in range(0, length_bytes, PIECE_BYTES):
-        piece_end = start + min(length_bytes, position + PIECE_BYTES)
-        needed = ceil(piece_end / PAGE_BYTES)
-        while pages < needed:
-            missing = needed - pages
-            ahead = 0
-            if pages > missing:
-                ahead = pages if mixed else max(0, FIRST_PAGES - missing)
-            pages += min(missing + ahead, MOST_PAGES)
-            ios += 1
-    return pages, ios
+            # A block that starts this many bytes after the beginning of a page.
+            pages = ios = 0
+            for position in range(0, steps * SLOT_STEP_BYTES, PIECE_BYTES):
+                piece_end = start + min(steps * SLOT_STEP_BYTES, position + PIECE_BYTES)
+                missing = ceil(piece_end / PAGE_BYTES) - pages
+                if missing > 0:
+                    ahead = 0
+                    if pages > missing:
+                        ahead = pages if mixed else max(0, FIRST_PAGES - missing)
+                    pages += min(missing + ahead, MOST_PAGES)
+                    ios += 1
+            mean_pages, mean_ios = mean_pages + share * pages, mean_ios + share * ios
+    return BlockRead(bytes=mean_pages * PAGE_BYTES / len(starts), ios=mean_ios / len(starts))
 
 
 # judgement: 15,344 cached reads a second of one 64 KiB block, on two cores that also ran the client, is 130
@@ -195,13 +188,3 @@ def block_cpu_seconds(payload_bytes: float, *, compressed: bool) -> float:
     """Return the CPU to serve one block from the cache; compressed blocks are decompressed on every hit."""
     decompressing = DECOMPRESS_CPU_SECONDS_PER_BYTE if compressed else 0.0
     return payload_bytes * (BLOCK_CPU_SECONDS_PER_BYTE + decompressing)
-
-
-def call_cpu_seconds(read: Read, timings: Timings) -> float:
-    """Return the CPU of a call and of its blocks, wherever they come from."""
-    return timings.rpc_cpu_seconds + read.blocks * timings.block_cpu_seconds
-
-
-def get_cpu_seconds(read: Read, hits: Hits, timings: Timings) -> float:
-    """Return the CPU of the GETs for a read's missing blocks."""
-    return missing_blocks(read, hits) * timings.get_cpu_seconds
