@@ -34,7 +34,6 @@ from warmbase.sizing.requirements import Requirements, Volume, World
 from warmbase.sizing.search.candidate import Candidate, Shortfall
 from warmbase.sizing.search.disks import FILL_FRACTION
 from warmbase.sizing.server.memory import index_bytes_per_block
-from warmbase.sizing.service.performance import TAIL_QUANTILE
 from warmbase.sizing.workload.read import PIECE_BYTES
 from warmbase.sizing.workload.workload import ENCODED_KEY_FRACTION, LEAST_REGIONS, OpenLoad
 
@@ -344,7 +343,7 @@ def _tables(candidate: Candidate) -> Iterator[Warning]:
     ratios = inputs.table_hit_ratios(candidate.hit_ratio(candidate.count))
     paths = candidate.performance(candidate.count).paths
     for path, ratio, table in zip(paths, ratios, inputs.table_reads, strict=True):
-        seconds, most = path.percentiles.seconds(TAIL_QUANTILE), targets.p99_seconds
+        seconds, most = path.percentiles.p99_ms / 1000, targets.p99_seconds
         outside = []
         if inputs.mode.has_bucket_cache and table.read.cacheable and ratio < targets.hit_ratio:
             outside.append(f"a hit ratio of {format_percent(ratio)} (target {format_percent(targets.hit_ratio)})")

@@ -33,11 +33,6 @@ LOG_RANGE: Final = 700.0
 class Overloaded(ValueError):
     """An open load that a station cannot carry, however long the queue."""
 
-    def __init__(self, station: str, utilisation: float) -> None:
-        super().__init__(f"{station} would be {utilisation:.2f} times fully used")
-        self.station = station
-        self.utilisation = utilisation
-
 
 class Station(Struct, frozen=True, kw_only=True):
     """A queue: `demand_seconds` of service per read at one of `copies`, each with `channels` at work.
@@ -69,11 +64,6 @@ class QueueingNetwork(Struct, frozen=True, kw_only=True):
     def seconds_alone(self) -> float:
         """Return the latency of the only read in the network."""
         return self.delay_seconds + sum(station.demand_seconds for station in self.stations)
-
-    @property
-    def bottleneck(self) -> Station:
-        """The station that allows the fewest reads a second. Raises ValueError without stations."""
-        return min(self.stations, key=lambda station: station.max_reads_per_second)
 
 
 class Handlers(Struct, frozen=True, kw_only=True):
@@ -148,18 +138,27 @@ def open_load(net: QueueingNetwork, reads_per_second: float, handlers: Handlers 
     queue whose service is that time (approximate). Raises Overloaded with the first station that cannot carry
     it.
     """
-    inside = net.delay_seconds + sum(_residence(station, reads_per_second) for station in net.stations)
-    waiting = 0.0
-    if handlers is not None:
-        handler_station = Station(
-            name="handlers",
-            demand_seconds=inside,
-            copies=handlers.servers,
-            channels=handlers.per_server,
-            imbalance=handlers.imbalance,
-        )
-        waiting = _residence(handler_station, reads_per_second) - inside
+    inside = net.delay_seconds + sum([_residence(station, reads_per_second) for station in net.stations])
+    if handlers is None:
+        return _load(net, reads_per_second, inside)
+    handler_station = Station(
+        name="handlers",
+        demand_seconds=inside,
+        copies=handlers.servers,
+        channels=handlers.per_server,
+        imbalance=handlers.imbalance,
+    )
+    waiting = _residence(handler_station, reads_per_second) - inside
     return _load(net, reads_per_second, inside + waiting)
+
+
+def saturated_load(net: QueueingNetwork, handlers: Handlers) -> LoadResult:
+    """Return what is served of a load that is too large, with every handler or the bottleneck busy (Little's law)."""
+    busy = handlers.servers * handlers.per_server
+    served = busy / net.seconds_alone / handlers.imbalance
+    for station in net.stations:
+        served = min(served, station.max_reads_per_second)
+    return _load(net, served, busy / served)
 
 
 def erlang_c(channels: int, offered: float) -> float:
@@ -187,7 +186,7 @@ def _residence(station: Station, reads_per_second: float) -> float:
     """Time at a station of an open load, waiting included. Raises Overloaded."""
     utilisation = reads_per_second / station.max_reads_per_second
     if utilisation >= 1:
-        raise Overloaded(station.name, utilisation)
+        raise Overloaded(f"{station.name} would be {utilisation:.2f} times fully used")
     waits = erlang_c(station.channels, utilisation * station.channels)
     return station.demand_seconds * (1 + waits / (station.channels * (1 - utilisation)))
 
@@ -261,7 +260,14 @@ def _normalised_ratio(queues: Sequence[tuple[Floats, int]], requests: int) -> fl
         low, high = (tilt, high) if mean < requests else (low, tilt)
     total = np.append(1.0, np.zeros(requests))
     for logs, copies in queues:
-        total = _convolved(total, _power(_tilted(logs, tilt)[: requests + 1], copies))
+        # The distribution of the sum of all copies, by squaring.
+        chances, of_copies, rest = _tilted(logs, tilt)[: requests + 1], np.append(1.0, np.zeros(requests)), copies
+        while rest:
+            if rest % 2:
+                of_copies = _convolved(of_copies, chances)
+            chances = _convolved(chances, chances)
+            rest //= 2
+        total = _convolved(total, of_copies)
     return float(total[-2] / total[-1] * np.exp(tilt))
 
 
@@ -278,15 +284,3 @@ def _convolved(first: Floats, second: Floats) -> Floats:
     size = 2 * len(first)
     product = np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size)
     return np.maximum(product[: len(first)], 0.0)
-
-
-def _power(chances: Floats, times: int) -> Floats:
-    """Return the distribution of the sum of `times` equal counts, by squaring."""
-    total = np.zeros_like(chances)
-    total[0] = 1.0
-    while times:
-        if times % 2:
-            total = _convolved(total, chances)
-        chances = _convolved(chances, chances)
-        times //= 2
-    return total
