@@ -45,6 +45,10 @@ MANY = [(30, 660), (100, 250), (100, 2_200)]
 SIZES = [*FEW, *(pytest.param(*size, marks=pytest.mark.thorough) for size in MANY)]
 
 
+def busiest_of(loads: RegionLoads, servers: int) -> Imbalance:
+    return imbalance(((loads, 1.0, 1.0),), servers)
+
+
 def placed(weights: np.ndarray, regions: int, servers: int, trials: int) -> float:
     """Return the busiest server's load over the mean: each row in a region of its own hash, regions dealt out."""
     draw, busiest = np.random.default_rng(3), []
@@ -60,7 +64,7 @@ def placed(weights: np.ndarray, regions: int, servers: int, trials: int) -> floa
 @pytest.mark.parametrize(("servers", "regions"), SIZES)
 def test_the_busiest_server_is_that_of_rows_placed_one_by_one(name: str, servers: int, regions: int) -> None:
     popularity = POPULARITIES[name]
-    expected = imbalance(replace(LOADS, regions=regions, popularity=popularity), servers)
+    expected = busiest_of(replace(LOADS, regions=regions, popularity=popularity), servers)
     weights = np.diff(popularity.reads_of_hottest(np.arange(ROWS + 1.0), ROWS))
     remembered = int(servers * REMEMBERED_BYTES / LOADS.row_bytes)
     assert expected.requests == pytest.approx(placed(weights, regions, servers, 60), rel=0.08)
@@ -76,13 +80,13 @@ def test_the_busiest_server_is_that_of_regions_dealt_out(exponent: float, server
         homes = np.arange(regions) % servers
         draw.shuffle(homes)
         busiest.append(np.bincount(homes, weights, servers).max() * servers / weights.sum())
-    expected = imbalance(replace(LOADS, regions=regions, spread=exponent), servers)
+    expected = busiest_of(replace(LOADS, regions=regions, spread=exponent), servers)
     assert expected.requests == expected.blocks == pytest.approx(np.mean(busiest), rel=0.05)
 
 
 @given(st.integers(1, 200), st.integers(1, 3_000))
 def test_even_regions_leave_the_server_with_one_more(servers: int, regions: int) -> None:
-    fullest = imbalance(replace(LOADS, regions=regions, spread="even"), servers)
+    fullest = busiest_of(replace(LOADS, regions=regions, spread="even"), servers)
     assert fullest.requests == fullest.blocks == pytest.approx(servers * ceil(regions / servers) / regions)
 
 
@@ -99,19 +103,15 @@ def test_even_regions_leave_the_server_with_one_more(servers: int, regions: int)
     st.integers(2, 120),
 )
 def test_the_busiest_is_above_the_mean_and_no_more_than_all(loads: RegionLoads, servers: int) -> None:
-    busiest = imbalance(loads, servers)
+    busiest = busiest_of(loads, servers)
     assert busiest.blocks >= 1
     assert 1 <= busiest.requests <= servers * 1.02
-    assert servers / busiest.requests <= imbalance_of(loads, servers + 1) * 1.06
-
-
-def imbalance_of(loads: RegionLoads, servers: int) -> float:
-    """Return how many servers' worth of reads this many servers carry; another server never makes it less."""
-    return servers / imbalance(loads, servers).requests
+    # How many servers' worth of reads the servers carry; another server never makes it less.
+    assert servers / busiest.requests <= (servers + 1) / busiest_of(loads, servers + 1).requests * 1.06
 
 
 def test_one_server_has_all_there_is() -> None:
-    assert imbalance(LOADS, 1) == EVEN
+    assert busiest_of(LOADS, 1) == EVEN
 
 
 # -- in queues
@@ -154,7 +154,7 @@ def simulated(servers: int, exponent: float, seed: int) -> float:
     [(3, 6), (11, 6), *(pytest.param(servers, 6, marks=pytest.mark.thorough) for servers in (30, 100))],
 )
 def test_queues_carry_what_the_busiest_server_carries(servers: int, placements: int, exponent: float) -> None:
-    cluster = _volumes(servers, imbalance(replace(LOADS, regions=22 * servers, spread=exponent), servers))
+    cluster = _volumes(servers, busiest_of(replace(LOADS, regions=22 * servers, spread=exponent), servers))
     limits = resources(cluster, replace(READ, of_lengths=None), Hits(ratio=1.0), INSTANT)
     volume = next(limit for limit in limits if limit.name == "ebs-throughput")
     reads = [simulated(servers, exponent, seed) for seed in range(placements)]

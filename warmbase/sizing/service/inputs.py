@@ -17,7 +17,7 @@ from warmbase.ground.values import memoized
 from warmbase.sizing.cache.bucket_cache import CacheDemand
 from warmbase.sizing.modes import Mode
 from warmbase.sizing.requirements import Requirements, World
-from warmbase.sizing.workload.popularity import Imbalance, RegionLoads, TableLoads, imbalance, tables_imbalance
+from warmbase.sizing.workload.popularity import Imbalance, RegionLoads, imbalance
 from warmbase.sizing.workload.read import BlockRead, Read, Timings, block_cpu_seconds, mean_block_read
 from warmbase.sizing.workload.workload import OpenLoad, Regions, StoredBlocks, Workload, stored_blocks, written_cells
 
@@ -266,13 +266,7 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def imbalance(self, servers: int) -> Imbalance:
         """Return how much more the busiest of this many RegionServers serves than the mean."""
         blocks = self.demand.blocks
-        if len(self.region_loads) == 1:
-            return imbalance(self.region_loads[0], servers)
-        tables = zip(self.region_loads, blocks.request_shares, blocks.read_shares, strict=True)
-        return tables_imbalance(
-            [TableLoads(regions=regions, requests=requests, blocks=reads) for regions, requests, reads in tables],
-            servers,
-        )
+        return imbalance(tuple(zip(self.region_loads, blocks.request_shares, blocks.read_shares, strict=True)), servers)
 
     @cached_property
     def region_loads(self) -> tuple[RegionLoads, ...]:

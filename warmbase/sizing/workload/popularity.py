@@ -16,9 +16,9 @@ the mean of the busiest server's share.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property, lru_cache
-from typing import Final, Literal, NoReturn, Protocol, TypeVar
+from typing import Final, Literal, NoReturn
 
 import numpy as np
 from msgspec import Struct
@@ -26,9 +26,6 @@ from numpy.typing import NDArray
 
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.ground.units import MIB
-
-Number = TypeVar("Number", np.float64, np.int64)
-
 
 Floats = NDArray[np.float64]
 
@@ -38,19 +35,6 @@ RANK_RATIO: Final = 1.05  # judgement: below them a class spans 5 % of ranks, an
 WEIGHT_RATIO: Final = 1.02  # judgement: blocks within 2 % of each other's popularity are one class
 NEGLIGIBLE_BLOCKS: Final = 1e-9  # of a class, by expectation
 ALIKE: Final = 1e-9  # relative variance below which rows are equally popular; float64 leaves 1e-16
-
-
-class RowPopularity(Hashable, Protocol):
-    """How reads spread over rows, hottest first."""
-
-    def reads_of_hottest(self, ranks: Floats, rows: float) -> Floats:
-        """Return the share of all reads that go to the hottest rows, for this number of them among all rows."""
-
-    def breaks(self, rows: float) -> Sequence[float]:
-        """Ranks at which popularity drops at once."""
-
-    def ranks_of(self, rows: float) -> float:
-        """Return how many ranks reads are drawn from, if this many rows are stored."""
 
 
 class Curve(Struct, frozen=True, kw_only=True):
@@ -135,6 +119,13 @@ class TablesPopularity(Struct, frozen=True):
 
 
 BY_TABLE: Final = TablesPopularity()
+RowPopularity = Curve | Zipf | TablesPopularity
+"""How reads spread over rows, hottest first.
+
+`reads_of_hottest` is the share of all reads that go to the hottest rows, for this number of them among all rows.
+`breaks` are ranks at which popularity drops at once. `ranks_of` is how many ranks reads are drawn from, if this many
+rows are stored.
+"""
 
 
 def hot_set(*, rows_fraction: float, reads_fraction: float) -> Curve:
@@ -218,44 +209,34 @@ def block_popularity(rows: RowPopularity, blocks: float, rows_per_block: float) 
     with np.errstate(divide="ignore"):
         above = draws * np.log1p(-edges / ranks)
     chance = np.exp(above[:-1]) * -np.expm1(above[1:] - above[:-1])
-    weights, split = _weights(counts, np.maximum(reads, 0) / counts, draws)
-    return _merged(weights.ravel(), (chance[:, None] * split).ravel(), blocks)
-
-
-def _weights(counts: Floats, weights: Floats, draws: float) -> tuple[Floats, Floats]:
-    """For blocks by the class of their hottest row: two weights, and the share of the blocks that has each.
-
-    The other rows are drawn from those not hotter; two values match mean, variance and third moment of their sum
-    (Gauss quadrature of two nodes).
-    """
-    own = np.where(counts > 1, counts / 2, 0.0)
+    # For blocks by the class of their hottest row: two weights, and the share of the blocks that has each. The other
+    # rows are drawn from those not hotter; two values match mean, variance and third moment of their sum (Gauss
+    # quadrature of two nodes).
+    weights, own = np.maximum(reads, 0) / counts, np.where(counts > 1, counts / 2, 0.0)
     powers = weights ** np.arange(1, 4)[:, None]
     below = np.cumsum((counts * powers)[:, ::-1], axis=1)[:, ::-1] - counts * powers + own * powers
     others = np.maximum(np.cumsum(counts[::-1])[::-1] - counts + own, 1.0)
     first, second, third = below / others
     variance = np.where(second > first**2 * (1 + ALIKE), second - first**2, 0.0) * (draws - 1)
     skew = (third - 3 * first * second + 2 * first**3) * (draws - 1)
-    deviation = np.sqrt(variance)
     half = np.divide(skew, 2 * variance, out=np.zeros_like(skew), where=variance > 0)
     reach = np.sqrt(half**2 + variance)
-    high = np.divide(reach - half, 2 * reach, out=np.full_like(skew, 0.5), where=deviation > 0)
+    high = np.divide(reach - half, 2 * reach, out=np.full_like(skew, 0.5), where=np.sqrt(variance) > 0)
     mean = weights + (draws - 1) * first
     cool = np.maximum(mean + half - reach, weights)  # fewer than one further row leaves the hottest alone
     warm = np.divide(mean - (1 - high) * cool, high, out=np.zeros_like(mean), where=high > 0)
-    return np.stack((warm, cool), axis=1), np.stack((high, 1 - high), axis=1)
-
-
-def _merged(weights: Floats, shares: Floats, blocks: float) -> Popularity:
-    """Return this many blocks of these weights in these shares; weights within 2 % of each other are one class."""
+    # Weights within 2 % of each other are one class.
+    weights = np.stack((warm, cool), axis=1).ravel()
+    shares = (chance[:, None] * np.stack((high, 1 - high), axis=1)).ravel()
     likely = shares * blocks > NEGLIGIBLE_BLOCKS
     weights, shares = weights[likely], shares[likely]
     with np.errstate(divide="ignore"):
         step = np.floor(np.log(weights / weights.max()) / np.log(WEIGHT_RATIO) + ALIKE)
     _, member = np.unique(-step, return_inverse=True)
-    counts = np.bincount(member, weights=shares).astype(np.float64)
-    reads = np.bincount(member, weights=shares * weights).astype(np.float64)
-    counts *= blocks / counts.sum()
-    return Popularity(weights=reads / reads.sum() / counts, blocks=counts)
+    of_class = np.bincount(member, weights=shares).astype(np.float64)
+    class_reads = np.bincount(member, weights=shares * weights).astype(np.float64)
+    of_class *= blocks / of_class.sum()
+    return Popularity(weights=class_reads / class_reads.sum() / of_class, blocks=of_class)
 
 
 class Imbalance(Struct, frozen=True, kw_only=True):
@@ -299,30 +280,28 @@ class RegionLoads(Struct, frozen=True, kw_only=True):
     row_bytes: float
 
 
-class TableLoads(Struct, frozen=True, kw_only=True):
-    """The regions of one table of several, and its shares of all requests and of all block reads."""
-
-    regions: RegionLoads
-    requests: float
-    blocks: float
-
-
-def tables_imbalance(tables: Sequence[TableLoads], servers: int) -> Imbalance:
+@lru_cache(maxsize=4_096)
+def imbalance(tables: tuple[tuple[RegionLoads, float, float], ...], servers: int) -> Imbalance:
     """Return how much more the busiest of this many servers serves than the mean, of all tables together.
 
-    HBase evens out the number of regions over all tables, so where the regions of one table end, those of the next
-    begin. Which regions are popular is drawn for each table by itself.
+    A table is its regions, and its shares of all requests and of all block reads. HBase evens out the number of regions
+    over all tables, so where the regions of one table end, those of the next begin. Which regions are popular is drawn
+    for each table by itself.
     """
     if servers == 1:
         return EVEN
-    requests, blocks, first = np.zeros((PLACEMENTS, servers)), np.zeros((PLACEMENTS, servers)), 0
-    for number, table in enumerate(tables):
+    requests, blocks, first = np.zeros((1, servers)), np.zeros((1, servers)), 0
+    for number, (regions, request_share, block_share) in enumerate(tables):
         turn = (number * PLACEMENTS // len(tables), first % servers)
-        for_requests, for_blocks = _table_loads(table.regions, servers)
-        requests += table.requests * np.roll(for_requests, turn, axis=(0, 1))
-        blocks += table.blocks * np.roll(for_blocks, turn, axis=(0, 1))
-        first += table.regions.regions
-    return Imbalance(requests=_mean_busiest(requests), blocks=_mean_busiest(blocks))
+        for_requests, for_blocks = _table_loads(regions, servers)
+        requests = requests + request_share * np.roll(for_requests, turn, axis=(0, 1))
+        blocks = blocks + block_share * np.roll(for_blocks, turn, axis=(0, 1))
+        first += regions.regions
+    # The mean of the busiest server's share over all placements, times the number of servers.
+    return Imbalance(
+        requests=max(1.0, float(servers * requests.max(axis=1).mean())),
+        blocks=max(1.0, float(servers * blocks.max(axis=1).mean())),
+    )
 
 
 @lru_cache(maxsize=128)
@@ -332,51 +311,27 @@ def _table_loads(loads: RegionLoads, servers: int) -> tuple[Floats, Floats]:
     There is only one placement where all regions are read equally often.
     """
     if loads.spread == "even":
-        even = _places_of(loads.regions, servers)[None, :] / loads.regions
+        even = (loads.regions // servers + (np.arange(servers) < loads.regions % servers))[None, :] / loads.regions
         return even, even
     if loads.spread == "hashed":
         remembered = min(servers * REMEMBERED_BYTES / loads.row_bytes, loads.rows - 1)
         on_disk = _row_weights(loads.popularity, loads.rows, max(0.0, remembered))
-        requests = _request_loads(loads.popularity, loads.rows, loads.regions, servers)
-        return requests, _loads(on_disk, loads.regions, servers)
+        every_row = _row_weights(loads.popularity, loads.rows, 0.0)
+        return _loads(every_row, loads.regions, servers), _loads(on_disk, loads.regions, servers)
     weights: Floats = np.arange(1, loads.regions + 1, dtype=np.float64) ** -loads.spread
     weights /= weights.sum()
     others = weights[SINGLE:]
-    by_region = _Weights(weights[:SINGLE], float(others.sum()), float((others**2).sum()), apart=True)
-    of_regions = _loads(by_region, loads.regions, servers)
+    by_region = weights[:SINGLE], float(others.sum()), float((others**2).sum())
+    of_regions = _loads(by_region, loads.regions, servers, apart=True)
     return of_regions, of_regions
 
 
-@lru_cache(maxsize=4_096)
-def imbalance(loads: RegionLoads, servers: int) -> Imbalance:
-    """Return how much more the busiest of this many servers serves than the mean."""
-    if servers == 1:
-        return EVEN
-    requests, blocks = _table_loads(loads, servers)
-    return Imbalance(requests=_mean_busiest(requests), blocks=_mean_busiest(blocks))
-
-
-class _Weights(Struct, frozen=True):
-    """Shares of the reads: the hottest rows or regions one by one, and the sum and sum of squares of the others.
-
-    `apart` is true for regions, because no two of them are in one place.
-    """
-
-    single: Floats
-    others: float
-    others_squared: float
-    apart: bool
-
-
-@lru_cache(maxsize=128)
-def _request_loads(popularity: RowPopularity, rows: float, regions: int, servers: int) -> Floats:
-    """Return the shares of the requests of each server, whatever the blocks of a row are."""
-    return _loads(_row_weights(popularity, rows, 0.0), regions, servers)
-
-
 @lru_cache(maxsize=16)
-def _row_weights(popularity: RowPopularity, rows: float, remembered: float) -> _Weights:
-    """Return how reads spread over the rows that do not stay in memory."""
+def _row_weights(popularity: RowPopularity, rows: float, remembered: float) -> tuple[Floats, float, float]:
+    """Return how reads spread over the rows that do not stay in memory.
+
+    They are the shares of the hottest rows one by one, and the sum and sum of squares of the others.
+    """
     ranks = popularity.ranks_of(rows)
     single = remembered + np.arange(min(SINGLE, ranks - remembered) + 1)
     steps = int(np.log(max(1.0, ranks / single[-1])) / np.log(CLASS_RATIO))
@@ -387,41 +342,29 @@ def _row_weights(popularity: RowPopularity, rows: float, remembered: float) -> _
     squared = np.divide(others**2, counts, out=np.zeros_like(others), where=counts > 0)
     total = float(reads.sum() + others.sum())
     if total <= 0:
-        return _Weights(np.zeros(1), 1.0, 0.0, apart=False)
-    return _Weights(reads / total, float(others.sum()) / total, float(squared.sum()) / total**2, apart=False)
+        return np.zeros(1), 1.0, 0.0
+    return reads / total, float(others.sum()) / total, float(squared.sum()) / total**2
 
 
-def _mean_busiest(loads: Floats) -> float:
-    """Return the mean of the busiest server's share over all placements, times the number of servers."""
-    return max(1.0, float(loads.shape[1] * loads.max(axis=1).mean()))
+def _loads(weights: tuple[Floats, float, float], regions: int, servers: int, *, apart: bool = False) -> Floats:
+    """Return the share of the reads of each server in many placements; shape (placements, servers).
 
-
-def _places_of(regions: int, servers: int) -> NDArray[np.int64]:
-    """Return how many of these regions each server has."""
-    return np.asarray(regions // servers + (np.arange(servers) < regions % servers))
-
-
-def _loads(weights: _Weights, regions: int, servers: int) -> Floats:
-    """Return the share of the reads of each server in many placements; shape (placements, servers)."""
-    cells, shape = _cells(len(weights.single), regions, servers, apart=weights.apart), (PLACEMENTS, servers)
-    single = np.bincount(cells, np.tile(weights.single, PLACEMENTS), PLACEMENTS * servers).reshape(shape)
-    places = _places_of(regions, servers)
-    share, deviation = places / regions, np.sqrt(weights.others_squared * places / regions * (1 - places / regions))
-    others = max(1, regions - len(weights.single))
-    if weights.apart:
+    The weights are those of `_row_weights`, or of regions, which are `apart`, because no two are in one place.
+    """
+    single, others, others_squared = weights
+    shape, places = (PLACEMENTS, servers), regions // servers + (np.arange(servers) < regions % servers)
+    homes = _places(len(single), regions, apart=apart) % servers
+    cells = (homes + np.arange(PLACEMENTS)[:, None] * servers).ravel()
+    placed = np.bincount(cells, np.tile(single, PLACEMENTS), PLACEMENTS * servers).reshape(shape)
+    share, squared = places / regions, others_squared
+    if apart:
         # Every server has the same number of places, so popular regions take places from others: only weights differ.
-        share = np.maximum(0, places - np.bincount(cells, minlength=PLACEMENTS * servers).reshape(shape)) / others
-        unequal = max(0.0, weights.others_squared - weights.others**2 / others)
-        deviation = np.sqrt(unequal * places / regions * (1 - places / regions))
+        rest = max(1, regions - len(single))
+        share = np.maximum(0, places - np.bincount(cells, minlength=PLACEMENTS * servers).reshape(shape)) / rest
+        squared = max(0.0, others_squared - others**2 / rest)
+    deviation = np.sqrt(squared * places / regions * (1 - places / regions))
     normals = _normals(1 << (servers - 1).bit_length())[:servers].T
-    return np.asarray(single + weights.others * share + deviation * normals)
-
-
-@lru_cache(maxsize=64)
-def _cells(count: int, regions: int, servers: int, *, apart: bool) -> NDArray[np.int64]:
-    """Return the servers of these places, numbered through all placements; shape (placements x count,)."""
-    homes = _places(count, regions, apart=apart) % servers
-    return (homes + np.arange(PLACEMENTS)[:, None] * servers).ravel()
+    return np.asarray(placed + others * share + deviation * normals)
 
 
 @lru_cache(maxsize=16)
