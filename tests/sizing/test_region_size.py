@@ -12,14 +12,14 @@ from warmbase.ground.units import GIB, TIB
 from warmbase.sizing.calculator import plan
 from warmbase.sizing.plan import Plan
 from warmbase.sizing.requirements import Pins, Requirements
-from warmbase.sizing.workload.workload import DEFAULT_SPLIT_BYTES, Regions, usual_regions
+from warmbase.sizing.workload.workload import DEFAULT_SPLIT_BYTES, JITTER_FRACTION, Regions, usual_regions
 
 
 @given(stored_bytes=st.integers(1, 2**56), regions=st.integers(1, 100_000))
 def test_a_region_of_nearly_twice_the_mean_does_not_split(stored_bytes: int, regions: int) -> None:
     workload = replace(PINNED.workload, stored_bytes=stored_bytes, regions=regions)
     sized = Regions.of(workload, None)
-    assert sized.first_split_bytes >= 1.75 * (stored_bytes / regions)
+    assert sized.split_bytes * (1 - JITTER_FRACTION) >= 1.75 * (stored_bytes / regions)
     assert sized.split_bytes >= DEFAULT_SPLIT_BYTES
     assert sized.split_bytes % GIB == 0
     assert sized.split_bytes <= max(DEFAULT_SPLIT_BYTES, 2 * stored_bytes / regions + 2 * GIB)

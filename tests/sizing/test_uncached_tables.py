@@ -17,7 +17,7 @@ from warmbase.sizing.requirements import Requirements
 from warmbase.sizing.search.alternatives import tables_with_cost
 from warmbase.sizing.search.search import search
 from warmbase.sizing.service.inputs import SizingInputs
-from warmbase.sizing.workload.popularity import UNIFORM, Zipf, imbalance
+from warmbase.sizing.workload.popularity import UNIFORM, Zipf
 from warmbase.sizing.workload.workload import OpenLoad, Reads, Workload, stored_blocks
 
 USERS = table("users", stored_bytes=100 * GIB)
@@ -135,8 +135,7 @@ def test_a_pinned_cache_holds_more_of_the_others() -> None:
 def test_the_hottest_rows_of_it_are_in_no_memory() -> None:
     """So its blocks spread over RegionServers as unevenly as its requests do."""
     skewed = replace(ORDERS, popularity=Zipf(theta=1.2), spread="hashed", regions=40)
-    (_, cached), (_, left) = (inputs(ORDERS, one).region_loads for one in (skewed, uncached(skewed)))
-    busiest, of_cached = (imbalance(((loads, 1.0, 1.0),), 8) for loads in (left, cached))
+    of_cached, busiest = (inputs(one).imbalance(8) for one in (skewed, uncached(skewed)))
     assert busiest.requests == of_cached.requests
     assert busiest.blocks == pytest.approx(busiest.requests)
     assert busiest.blocks > 1.1 * of_cached.blocks

@@ -35,7 +35,7 @@ from warmbase.sizing.search.candidate import Candidate, Shortfall
 from warmbase.sizing.search.disks import FILL_FRACTION
 from warmbase.sizing.server.memory import index_bytes_per_block
 from warmbase.sizing.workload.read import PIECE_BYTES
-from warmbase.sizing.workload.workload import ENCODED_KEY_FRACTION, LEAST_REGIONS, OpenLoad
+from warmbase.sizing.workload.workload import ENCODED_KEY_FRACTION, JITTER_FRACTION, LEAST_REGIONS, OpenLoad
 
 NOMINAL_BLOCK_BYTES: Final = 64 * KIB
 """HBase's BLOCKSIZE unless a table states another."""
@@ -188,8 +188,9 @@ def warnings(candidate: Candidate) -> Iterator[Warning]:
     yield from _read_in_pieces(candidate)
     yield from _regions(candidate)
     yield from _region_sizes(candidate)
-    for inspection in candidate.inputs.requirements.workload.inspections:
-        yield from _families(inspection)
+    for part in candidate.inputs.requirements.workload.parts:
+        if part.inspection is not None:
+            yield from _families(part.inspection)
     yield from _tables(candidate)
     if (volume := candidate.data_volume) is not None:
         yield from _volumes(candidate, volume)
@@ -313,7 +314,8 @@ def _region_sizes(candidate: Candidate) -> Iterator[Warning]:
     """Warn of regions that are large enough to split, or too large to compact."""
     regions, release = candidate.inputs.regions, candidate.inputs.world.release
     mean = format_size(regions.mean_bytes)
-    if regions.mean_bytes >= regions.first_split_bytes:
+    # Each region draws its own limit, and the lowest that it can draw is an eighth below.
+    if regions.mean_bytes >= regions.split_bytes * (1 - JITTER_FRACTION):
         after = "" if release.keeps_blocks_on_split else ", and each split drops the cached blocks of its region"
         yield Warning(
             id="regions-split",

@@ -205,8 +205,14 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def compaction_bytes(self) -> float:
-        """Return the part of one RegionServer's cache that a compaction fills a second time."""
-        return self.cacheable.compaction_blocks * self.claimed_bytes
+        """Return the part of one RegionServer's cache that a compaction fills a second time; 0 without writes.
+
+        It is as long as one region has blocks; for several tables, the largest of their figures.
+        """
+        regions = [
+            part.count / part.workload.regions for part in self.cacheable.parts if part.workload.write_bytes_per_second
+        ]
+        return max(regions, default=0.0) * self.claimed_bytes
 
     def useful_bytes(self, size_mib: int, servers: int) -> float:
         """Return what caches of that size keep for reads, cluster-wide, while each of them compacts."""

@@ -56,10 +56,12 @@ def storages(inputs: SizingInputs, instance: InstanceType) -> tuple[tuple[Storag
         return (("data",),)
     if inputs.mode.data_volume is None:
         return (("none",),)
+    targets = inputs.requirements.targets
+    limits_filling = targets.warm_up_seconds is not None or targets.carries_load_within_seconds is not None
     choices: tuple[tuple[Storage, bool], ...] = (
         ("gp3", True),
         ("gp3-iops", inputs.written_bytes_per_second > 0),
-        ("gp3-throughput", inputs.limits_filling),
+        ("gp3-throughput", limits_filling),
     )
     on_ebs = tuple(storage for storage, is_useful in choices if is_useful)
     return (("nvme",), on_ebs) if instance.nvme_disks == 1 else (on_ebs,)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
@@ -48,9 +48,16 @@ class CellSizes(Struct, frozen=True, kw_only=True):
 
         For several tables, the sizes are means over the written cells, or over the stored cells if nothing is written.
         """
-        workload = blocks.workload
-        if blocks.tables:
-            return _mean_cells(blocks)
+        workload, cells = blocks.workload, [cls.of(table) for table in blocks.tables]
+        if cells:
+            counts = written_cells(workload.tables)
+            return cls(
+                value_bytes=_mean(counts, [cell.value_bytes for cell in cells]),
+                key_value_bytes=_mean(counts, [cell.key_value_bytes for cell in cells]),
+                stored_bytes=_mean(counts, [cell.stored_bytes for cell in cells]),
+                cached_bytes=_mean(counts, [cell.cached_bytes for cell in cells]),
+                per_put=1 / _mean(counts, [1 / cell.per_put for cell in cells]),
+            )
         blocks_per_cell = workload.key_value_bytes / blocks.payload_bytes
         return cls(
             value_bytes=workload.cell_bytes,
@@ -69,22 +76,6 @@ class CellSizes(Struct, frozen=True, kw_only=True):
     def log_bytes(self) -> float:
         """Return the bytes of one copy of the cell in the write-ahead log."""
         return self.key_value_bytes + LOG_CELL_BYTES + LOG_EDIT_BYTES / self.per_put
-
-
-def _mean_cells(blocks: StoredBlocks) -> CellSizes:
-    cells = [CellSizes.of(table) for table in blocks.tables]
-    counts = written_cells(blocks.workload.tables)
-
-    def mean(values: Iterable[float]) -> float:
-        return sum(value * count for value, count in zip(values, counts, strict=True)) / sum(counts)
-
-    return CellSizes(
-        value_bytes=mean(cell.value_bytes for cell in cells),
-        key_value_bytes=mean(cell.key_value_bytes for cell in cells),
-        stored_bytes=mean(cell.stored_bytes for cell in cells),
-        cached_bytes=mean(cell.cached_bytes for cell in cells),
-        per_put=1 / mean(1 / cell.per_put for cell in cells),
-    )
 
 
 class WriteShare(Struct, frozen=True, kw_only=True):
@@ -154,7 +145,7 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
         Without a BucketCache, `cache: false` makes no difference, so all tables are then treated alike.
         """
-        if not (requirements.workload.all_cached or requirements.mode.has_bucket_cache):
+        if not requirements.mode.has_bucket_cache:
             workload = requirements.workload.changed(lambda table: replace(table, cached=True))
             requirements = replace(requirements, workload=workload)
         demand = CacheDemand.of(stored_blocks(requirements.workload), world.release)
@@ -176,12 +167,6 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         cells = CellSizes.of(self.demand.blocks)
         written = self.requirements.workload.write_bytes_per_second / cells.value_bytes
         return written * cells.stored_bytes * LEAST_AMPLIFICATION * self.mode.data_copies
-
-    @property
-    def limits_filling(self) -> bool:
-        """Return whether a target limits the time that cold caches take to fill."""
-        targets = self.requirements.targets
-        return targets.warm_up_seconds is not None or targets.carries_load_within_seconds is not None
 
     @cached_property
     def read(self) -> Read:
@@ -215,12 +200,21 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def table_reads(self) -> tuple[TableRead, ...]:
         """Return the read of each table, or that of the workload if it has no tables."""
-        blocks = self.demand.blocks
+        blocks, in_s3 = self.demand.blocks, self.mode.keeps_data_in_s3
         return tuple(
             TableRead(
                 name=part.workload.name,
                 share=share,
-                read=self._read(part),
+                read=Read(
+                    blocks=part.per_read,
+                    # A block that is read from the disks of HDFS has its on-disk length.
+                    cached_length_bytes=round(part.cached_bytes if in_s3 else part.on_disk_bytes),
+                    on_disk_length_bytes=round(part.on_disk_bytes),
+                    answer_bytes=part.workload.row_bytes * part.workload.reads.rows,
+                    runs=min(part.per_read, part.workload.reads.rows if part.workload.reads.kind == "multi-get" else 1),
+                    of_lengths=mean_block_read(part.lengths.pairs) if in_s3 else None,
+                    cacheable=float(part.workload.cached),
+                ),
                 kind=part.workload.reads.kind,
                 rows=part.workload.reads.rows,
                 # Compressed blocks are decompressed on every read.
@@ -242,20 +236,6 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         curves = iter(self.demand.table_curves.at(hit_ratio))
         return tuple(next(curves) if table.read.cacheable else (0.0, 0.0) for table in self.table_reads)
 
-    def _read(self, blocks: StoredBlocks) -> Read:
-        """Return one read of these blocks. A block that is read from the disks of HDFS has its on-disk length."""
-        workload, of_s3 = blocks.workload, self.mode.keeps_data_in_s3
-        cached_bytes = blocks.cached_bytes if of_s3 else blocks.on_disk_bytes
-        return Read(
-            blocks=blocks.per_read,
-            cached_length_bytes=round(cached_bytes),
-            on_disk_length_bytes=round(blocks.on_disk_bytes),
-            answer_bytes=workload.row_bytes * workload.reads.rows,
-            runs=min(blocks.per_read, workload.reads.rows if workload.reads.kind == "multi-get" else 1),
-            of_lengths=mean_block_read(blocks.lengths.pairs) if of_s3 else None,
-            cacheable=float(workload.cached),
-        )
-
     @cached_property
     def timings(self) -> Timings:
         """Return the mean CPU time of a block that is read, over all tables."""
@@ -265,25 +245,18 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @memoized
     def imbalance(self, servers: int) -> Imbalance:
         """Return how much more the busiest of this many RegionServers serves than the mean."""
-        blocks = self.demand.blocks
-        return imbalance(tuple(zip(self.region_loads, blocks.request_shares, blocks.read_shares, strict=True)), servers)
-
-    @cached_property
-    def region_loads(self) -> tuple[RegionLoads, ...]:
-        """Return how the reads of each table spread over its regions.
-
-        Without cached blocks, even the hottest rows of a table come from S3 each time.
-        """
-        return tuple(
-            RegionLoads(
+        blocks, tables = self.demand.blocks, []
+        for part, requests, reads in zip(blocks.parts, blocks.request_shares, blocks.read_shares, strict=True):
+            regions = RegionLoads(
                 regions=part.workload.regions,
                 spread=part.workload.spread,
                 popularity=part.workload.popularity,
                 rows=part.rows,
+                # Without cached blocks, even the hottest rows of a table come from S3 each time.
                 row_bytes=(1 + part.count / part.rows) * part.cached_bytes if part.workload.cached else math.inf,
             )
-            for part in self.demand.blocks.parts
-        )
+            tables.append((regions, requests, reads))
+        return imbalance(tuple(tables), servers)
 
     @cached_property
     def at_peak(self) -> SizingInputs:
@@ -297,20 +270,14 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return self._with_load_of(self.requirements.workload.outside_peak)
 
     def _with_load_of(self, workload: Workload) -> SizingInputs:
-        if not workload.tables:
-            return self._with_workload(workload)
         # The tables' shares of the load may differ from those of the mean load.
-        demand = replace(self.demand, blocks=stored_blocks(workload))
+        demand = replace(self.demand, blocks=stored_blocks(workload)) if workload.tables else self.demand
         return replace(self, requirements=replace(self.requirements, workload=workload), demand=demand)
 
     @cached_property
     def without_writes(self) -> SizingInputs:
         """Return the same inputs for reads alone."""
-        return self._with_workload(
-            self.requirements.workload.changed(lambda table: replace(table, write_bytes_per_second=0))
-        )
-
-    def _with_workload(self, workload: Workload) -> SizingInputs:
+        workload = self.requirements.workload.changed(lambda table: replace(table, write_bytes_per_second=0))
         return replace(self, requirements=replace(self.requirements, workload=workload))
 
     @property

@@ -11,7 +11,8 @@ to an eighth above or below it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -145,31 +146,43 @@ class Workload(Struct, frozen=True, kw_only=True):
         The mean cell and put are those of the written cells, or of the stored cells if nothing is written. The mean row
         is what a request asks for on average. Each table keeps its own popularity.
         """
-        rates = [_mean_rate(table.load) for table in tables]
+        loads = [table.load for table in tables if isinstance(table.load, OpenLoad)]
+        if len(loads) < len(tables):
+            raise TypeError(
+                "several tables can have open loads only, because a closed load does not say which tables it reads"
+            )
+        rates = [load.reads_per_second for load in loads]
+        hours = {load.peak_hours for load in loads if load.peak_reads_per_second is not None}
+        load = OpenLoad(
+            reads_per_second=sum(rates),
+            peak_reads_per_second=sum(load.at_peak.reads_per_second for load in loads) if hours else None,
+            peak_hours=hours.pop() if len(hours) == 1 else None,
+            of_peak=any(load.of_peak for load in loads),
+        )
+        # All families of a table are in the same regions.
+        regions = dict[str, int]()
+        for table in tables:
+            name, _, _ = table.name.partition("/")
+            regions[name] = max(regions.get(name, 0), table.regions)
         stored_bytes = sum(table.stored_bytes for table in tables)
-        plain_bytes = sum(table.stored_bytes * table.compression_ratio for table in tables)
-        cells = written_cells(tables)
-        answer_bytes = sum(
-            rate * table.row_bytes * table.reads.rows for rate, table in zip(rates, tables, strict=True)
-        ) / sum(rates)
+        cells = list(zip(tables, written_cells(tables), strict=True))
+        all_cells = sum(count for _, count in cells)
+        answers = (rate * table.row_bytes * table.reads.rows for rate, table in zip(rates, tables, strict=True))
         return cls(
             stored_bytes=stored_bytes,
             block_bytes=round(sum(table.stored_bytes * table.block_bytes for table in tables) / stored_bytes),
-            cell_bytes=round(
-                sum(table.cell_bytes * count for table, count in zip(tables, cells, strict=True)) / sum(cells)
-            ),
-            row_bytes=round(answer_bytes),
+            cell_bytes=round(sum(table.cell_bytes * count for table, count in cells) / all_cells),
+            row_bytes=round(sum(answers) / sum(rates)),
             codec=_common({table.codec for table in tables}),
-            compression_ratio=plain_bytes / stored_bytes,
+            compression_ratio=sum(table.stored_bytes * table.compression_ratio for table in tables) / stored_bytes,
             encoding=_common({table.encoding for table in tables}),
-            reads=Reads(load=_sum_of_loads(tables), kind=_common({table.reads.kind for table in tables})),
+            reads=Reads(load=load, kind=_common({table.reads.kind for table in tables})),
             write_bytes_per_second=sum(table.write_bytes_per_second for table in tables),
             popularity=BY_TABLE,
-            regions=_regions(tables),
+            regions=sum(regions.values()),
             inspection=None,
             cached=any(table.cached for table in tables),
-            cells_per_put=sum(cells)
-            / sum(count / table.cells_per_put for table, count in zip(tables, cells, strict=True)),
+            cells_per_put=all_cells / sum(count / table.cells_per_put for table, count in cells),
             tables=tuple(tables),
         )
 
@@ -177,16 +190,6 @@ class Workload(Struct, frozen=True, kw_only=True):
     def parts(self) -> tuple[Workload, ...]:
         """Return the tables, or the workload itself if it has none."""
         return self.tables or (self,)
-
-    @property
-    def all_cached(self) -> bool:
-        """Return whether HBase caches the data blocks of every table."""
-        return all(part.cached for part in self.parts)
-
-    @property
-    def inspections(self) -> tuple[Inspection, ...]:
-        """Return the inspections of all tables that have one."""
-        return tuple(part.inspection for part in self.parts if part.inspection is not None)
 
     @property
     def has_names(self) -> bool:
@@ -260,47 +263,12 @@ class Workload(Struct, frozen=True, kw_only=True):
             qualifier_bytes=QUALIFIER_BYTES,
         )
 
-    @property
-    def encoded_fraction(self) -> float:
-        """Return the bytes of an encoded block over those of the plain one."""
-        overhead_bytes = self.key_value_bytes - self.cell_bytes
-        return (self.cell_bytes + overhead_bytes * ENCODED_KEY_FRACTION[self.encoding]) / self.key_value_bytes
-
-
-def _mean_rate(load: Load) -> float:
-    if isinstance(load, ClosedLoad):
-        raise TypeError(
-            "several tables can have open loads only, because a closed load does not say which tables it reads"
-        )
-    return load.reads_per_second
-
-
-def _sum_of_loads(tables: Sequence[Workload]) -> OpenLoad:
-    loads = [table.load for table in tables if isinstance(table.load, OpenLoad)]
-    hours = {load.peak_hours for load in loads if load.peak_reads_per_second is not None}
-    peaks = [load.at_peak.reads_per_second for load in loads]
-    return OpenLoad(
-        reads_per_second=sum(load.reads_per_second for load in loads),
-        peak_reads_per_second=sum(peaks) if any(load.at_peak is not load for load in loads) else None,
-        peak_hours=hours.pop() if len(hours) == 1 else None,
-        of_peak=any(load.of_peak for load in loads),
-    )
-
 
 def written_cells(tables: Sequence[Workload]) -> list[float]:
     """Return the cells written to each table per second, or those stored in each if nothing is written to any."""
     if any(table.write_bytes_per_second for table in tables):
         return [table.write_bytes_per_second / table.cell_bytes for table in tables]
     return [table.stored_bytes * table.compression_ratio / table.key_value_bytes for table in tables]
-
-
-def _regions(tables: Sequence[Workload]) -> int:
-    """Return the number of regions of all tables; all families of a table are in the same regions."""
-    regions = dict[str, int]()
-    for table in tables:
-        name, _, _ = table.name.partition("/")
-        regions[name] = max(regions.get(name, 0), table.regions)
-    return sum(regions.values())
 
 
 def _common(values: set[str]) -> str:
@@ -340,16 +308,6 @@ class StoredBlocks(Struct, frozen=True, kw_only=True, dict=True):
     workload: Workload
     tables: tuple[StoredBlocks, ...] = ()
     """The blocks of each table; empty if the workload has no tables."""
-
-    @property
-    def compaction_blocks(self) -> float:
-        """Return the blocks that a RegionServer caches twice while it compacts one region; 0 without writes.
-
-        For several tables, this is the largest of their figures.
-        """
-        if self.tables:
-            return max(table.compaction_blocks for table in self.tables)
-        return self.count / self.workload.regions if self.workload.write_bytes_per_second else 0.0
 
     @cached_property
     def cacheable(self) -> StoredBlocks:
@@ -398,29 +356,41 @@ def stored_blocks(workload: Workload) -> StoredBlocks:
     """Return the blocks of a workload, from its tables or its inspection if it has any, or else from its settings."""
     if workload.tables:
         return _mixed(workload, tuple(map(stored_blocks, workload.tables)))
-    if workload.inspection is not None:
-        return _inspected(workload, workload.inspection)
-    plain = spread_block_lengths(workload.block_bytes, workload.key_value_bytes)
-    payload_bytes = plain.mean_bytes - cached_bytes(0)
-    encoded_bytes = payload_bytes * workload.encoded_fraction
-    with_header = HEADER_BYTES + encoded_bytes / workload.compression_ratio
-    on_disk_bytes = with_header + CHECKSUM_BYTES * math.ceil(with_header / CHECKSUM_CHUNK_BYTES)
-    count = math.ceil(workload.stored_bytes / on_disk_bytes)
-    rows = max(1, round(workload.stored_bytes * workload.compression_ratio / workload.row_bytes))
+    inspection, key_value_bytes = workload.inspection, workload.key_value_bytes
+    if inspection is not None:
+        plain = inspection.lengths(compressed=False)
+        lengths = inspection.lengths(compressed=workload.compressed)
+        count, longest_bytes, l1_bytes = plain.blocks, plain.largest_bytes, inspection.l1_bytes
+        rows, on_disk_bytes = max(1, inspection.rows), inspection.stored_bytes / count
+        payload_bytes = plain.mean_bytes - cached_bytes(0)
+    else:
+        # The bytes of an encoded block over those of the plain one.
+        encoded_key_bytes = (key_value_bytes - workload.cell_bytes) * ENCODED_KEY_FRACTION[workload.encoding]
+        encoded_fraction = (workload.cell_bytes + encoded_key_bytes) / key_value_bytes
+        payload_bytes = spread_block_lengths(workload.block_bytes, key_value_bytes).mean_bytes - cached_bytes(0)
+        with_header = HEADER_BYTES + payload_bytes * encoded_fraction / workload.compression_ratio
+        on_disk_bytes = with_header + CHECKSUM_BYTES * math.ceil(with_header / CHECKSUM_CHUNK_BYTES)
+        count = math.ceil(workload.stored_bytes / on_disk_bytes)
+        rows = max(1, round(workload.stored_bytes * workload.compression_ratio / workload.row_bytes))
+        lengths = spread_block_lengths(
+            workload.block_bytes,
+            key_value_bytes,
+            payload_ratio=encoded_fraction / (workload.compression_ratio if workload.compressed else 1),
+            ratio_spread_fraction=COMPRESSION_SPREAD if workload.compressed else 0.0,
+        )
+        longest_bytes = cached_bytes(workload.block_bytes + LARGEST_CELL_MULTIPLE * key_value_bytes)
+        l1_bytes = math.ceil(count * (LEAF_INDEX_ENTRY_BYTES + INDEX_KEY_BYTES) + rows * BLOOM_BYTES_PER_ROW)
+    # A read is of one row, of rows here and there (multi-get), or of rows in a stretch (scan).
+    stretches, in_stretch = (1, workload.reads.rows) if workload.reads.kind == "scan" else (workload.reads.rows, 1)
     return StoredBlocks(
         count=count,
         rows=rows,
-        lengths=spread_block_lengths(
-            workload.block_bytes,
-            workload.key_value_bytes,
-            payload_ratio=workload.encoded_fraction / (workload.compression_ratio if workload.compressed else 1),
-            ratio_spread_fraction=COMPRESSION_SPREAD if workload.compressed else 0.0,
-        ),
-        longest_bytes=cached_bytes(workload.block_bytes + LARGEST_CELL_MULTIPLE * workload.key_value_bytes),
+        lengths=lengths,
+        longest_bytes=longest_bytes,
         payload_bytes=payload_bytes,
         on_disk_bytes=on_disk_bytes,
-        per_read=_per_read(workload, payload_bytes),
-        l1_bytes=math.ceil(count * (LEAF_INDEX_ENTRY_BYTES + INDEX_KEY_BYTES) + rows * BLOOM_BYTES_PER_ROW),
+        per_read=stretches * blocks_per_row(workload.row_bytes * in_stretch, key_value_bytes, payload_bytes),
+        l1_bytes=l1_bytes,
         workload=workload,
     )
 
@@ -428,10 +398,25 @@ def stored_blocks(workload: Workload) -> StoredBlocks:
 def _mixed(workload: Workload, tables: tuple[StoredBlocks, ...]) -> StoredBlocks:
     """Return the blocks of all tables together, which share every cache."""
     count = sum(table.count for table in tables)
+    # Each cached length counts in proportion to the number of blocks of that length in its table.
+    counted = Counter[int]()
+    for table in tables:
+        factor = COUNTS_PER_BLOCK * table.count / table.lengths.blocks
+        for length, blocks in table.lengths.pairs:
+            counted[length] += max(1, round(factor * blocks))
+    lengths = LengthHistogram.of(counted.items())
+    if len(lengths.pairs) > MOST_LENGTHS:
+        # Neighbours become the longest of them.
+        longest = np.array([length for length, _ in lengths.pairs])
+        logs = np.log(longest / longest[0]) / np.log(longest[-1] / longest[0])
+        steps = np.floor(logs * (MOST_LENGTHS - 1)).tolist()
+        ends = {step: length for step, (length, _) in zip(steps, lengths.pairs, strict=True)}
+        pairs = zip(steps, lengths.pairs, strict=True)
+        lengths = LengthHistogram.of((ends[step], blocks) for step, (_, blocks) in pairs)
     mixed = StoredBlocks(
         count=count,
         rows=sum(table.rows for table in tables),
-        lengths=_at_most(MOST_LENGTHS, LengthHistogram.of(pair for table in tables for pair in _counted(table))),
+        lengths=lengths,
         longest_bytes=max(table.longest_bytes for table in tables),
         payload_bytes=sum(table.count * table.payload_bytes for table in tables) / count,
         on_disk_bytes=sum(table.count * table.on_disk_bytes for table in tables) / count,
@@ -442,46 +427,6 @@ def _mixed(workload: Workload, tables: tuple[StoredBlocks, ...]) -> StoredBlocks
     )
     per_read = sum(share * table.per_read for share, table in zip(mixed.request_shares, tables, strict=True))
     return replace(mixed, per_read=per_read)
-
-
-def _counted(blocks: StoredBlocks) -> Iterator[tuple[int, int]]:
-    """Yield each cached length with a count in proportion to the number of blocks of that length in the table."""
-    factor = COUNTS_PER_BLOCK * blocks.count / blocks.lengths.blocks
-    return ((length, max(1, round(factor * counted))) for length, counted in blocks.lengths.pairs)
-
-
-def _at_most(most: int, lengths: LengthHistogram) -> LengthHistogram:
-    """Return no more than so many lengths: neighbours become the longest of them, where there are more."""
-    if len(lengths.pairs) <= most:
-        return lengths
-    longest = np.array([length for length, _ in lengths.pairs])
-    steps = np.floor(np.log(longest / longest[0]) / np.log(longest[-1] / longest[0]) * (most - 1)).tolist()
-    ends = {step: length for step, (length, _) in zip(steps, lengths.pairs, strict=True)}
-    return LengthHistogram.of((ends[step], blocks) for step, (_, blocks) in zip(steps, lengths.pairs, strict=True))
-
-
-def _inspected(workload: Workload, inspection: Inspection) -> StoredBlocks:
-    plain = inspection.lengths(compressed=False)
-    payload_bytes = plain.mean_bytes - cached_bytes(0)
-    return StoredBlocks(
-        count=plain.blocks,
-        rows=max(1, inspection.rows),
-        lengths=inspection.lengths(compressed=workload.compressed),
-        longest_bytes=plain.largest_bytes,
-        payload_bytes=payload_bytes,
-        on_disk_bytes=inspection.stored_bytes / plain.blocks,
-        per_read=_per_read(workload, payload_bytes),
-        l1_bytes=inspection.l1_bytes,
-        workload=workload,
-    )
-
-
-def _per_read(workload: Workload, payload_bytes: float) -> float:
-    """Blocks of one read: of one row, of rows here and there (multi-get), or of rows in a stretch (scan)."""
-    reads = workload.reads
-    if reads.kind == "scan":
-        return blocks_per_row(workload.row_bytes * reads.rows, workload.key_value_bytes, payload_bytes)
-    return reads.rows * blocks_per_row(workload.row_bytes, workload.key_value_bytes, payload_bytes)
 
 
 DEFAULT_SPLIT_BYTES: Final = 10 * GIB  # hbase.hregion.max.filesize
@@ -516,8 +461,3 @@ class Regions(Struct, frozen=True, kw_only=True):
         mean_bytes = max(math.ceil(part.stored_bytes / part.regions) for part in workload.parts)
         chosen = max(DEFAULT_SPLIT_BYTES, GIB * math.ceil(SPLIT_GROWTH * mean_bytes / GIB))
         return cls(count=workload.regions, mean_bytes=mean_bytes, split_bytes=pinned_split_bytes or chosen)
-
-    @property
-    def first_split_bytes(self) -> float:
-        """Return the size from which a region may split: the lowest limit that a region can draw."""
-        return self.split_bytes * (1 - JITTER_FRACTION)
