@@ -7,6 +7,7 @@ BucketAllocator, BucketCache.freeSpace, BucketEntry; HBASE-29667 for SINGLE at i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
@@ -128,16 +129,15 @@ class Replay:
 
     def _insert(self, block: int, length_bytes: int, priority: Priority) -> None:
         """As BucketCache.doDrain with one block: free space until its size has room, and again above accept."""
-        slot = self._allocator.slot_bytes(length_bytes)
-        if slot is None:
+        index = bisect_left(self._allocator.sizes, length_bytes)
+        if index == len(self._classes):
             return
-        index = self._allocator.sizes.index(slot)
         while (bucket := self._room(index)) is None:
             self._free_space()
         self._entries[block] = (bucket, length_bytes, priority)
         self._groups[priority][block] = None
         self._group_bytes[priority] += length_bytes
-        self.used_bytes += slot
+        self.used_bytes += self._classes[index].slot_bytes
         self._occupy(bucket, block)
         if self.used_bytes > self._accept_bytes:
             self._free_space()

@@ -17,6 +17,10 @@ HISTOGRAMS = st.lists(st.tuples(st.integers(1, 16384), st.integers(1, 50)), min_
 )
 
 
+def of(length: int) -> LengthHistogram:
+    return LengthHistogram.of([(length, 1)])
+
+
 @pytest.mark.parametrize(
     ("slot", "items", "waste_percent", "reachable"),
     [
@@ -70,7 +74,7 @@ def test_efficiency_at_64_kib_by_cell(cell_bytes: int, default: float, extended:
     [(16, 60.00, 0.894), (32, 30.91, 0.921), (64, 15.69, 0.935), (128, 7.85, 0.936), (256, 3.66, 0.873)],
 )
 def test_block_capacity_of_a_tebibyte(block_kib: int, millions: float, payload_share: float) -> None:
-    capacity = BucketAllocator(capacity_bytes=TIB).block_capacity(cached_bytes(block_kib * 1024))
+    capacity = BucketAllocator(capacity_bytes=TIB).block_capacity(of(cached_bytes(block_kib * 1024)))
     assert capacity / 1e6 == pytest.approx(millions, abs=0.006)
     assert capacity * block_kib * 1024 / TIB == pytest.approx(payload_share, abs=0.0006)
 
@@ -105,9 +109,9 @@ def test_every_problem_of_a_list_is_reported_at_once() -> None:
 
 def test_a_block_longer_than_every_size_is_never_cached() -> None:
     allocator = BucketAllocator(capacity_bytes=TIB)
-    assert allocator.slot_bytes(525_312) == 525_312
-    assert allocator.slot_bytes(525_313) is None
-    assert allocator.block_capacity(525_313) == 0
+    assert allocator.claims(of(525_312)) == {525_312: 1}
+    assert allocator.claims(of(525_313)) == {}
+    assert allocator.block_capacity(of(525_313)) == 0
 
 
 def test_accept_is_reckoned_in_32_bit_floats() -> None:
@@ -122,11 +126,11 @@ def test_blocks_of_one_length_follow_the_closed_formula(
 ) -> None:
     capacity = (len(sizes) + buckets) * 4 * max(sizes) + spare
     allocator = BucketAllocator(capacity_bytes=capacity, sizes=sizes)
-    slot = allocator.slot_bytes(length)
-    assume(slot is not None)
-    assert slot is not None
+    claims = allocator.claims(of(length))
+    assume(claims)
+    [slot] = claims
     whole = (allocator.buckets - (len(sizes) - 1)) * allocator.items(slot)
-    assert allocator.block_capacity(length) == min(allocator.accept_bytes // slot, whole)
+    assert allocator.block_capacity(of(length)) == min(allocator.accept_bytes // slot, whole)
 
 
 @given(sizes=SIZES, histogram=HISTOGRAMS, buckets=st.integers(0, 60), more=st.integers(1, 60))

@@ -16,9 +16,9 @@ from warmbase.sizing.cache.allocator import BucketAllocator, bucket_bytes
 from warmbase.sizing.cache.bucket_cache import WRITER_THREADS, CacheDemand
 from warmbase.sizing.cache.bucket_sizes import (
     PROPORTIONAL_BUCKETS,
-    CoarseCaches,
     bucket_sizes,
     bytes_claimed_per_block,
+    fullest_list,
     short_lists,
 )
 from warmbase.sizing.calculator import plan
@@ -50,12 +50,7 @@ def demanded(cell_bytes: int, block_bytes: int = 64 * KIB) -> CacheDemand:
     return SizingInputs.new(with_cells(cell_bytes, TIB, block_bytes), WORLD).demand
 
 
-@cache
-def caches(cell_bytes: int) -> CoarseCaches:
-    """The caches for blocks of 64 KiB with cells of that size."""
-    lengths = spread_block_lengths(64 * KIB, cell_bytes)
-    longest = cached_bytes(64 * KIB + 16 * cell_bytes)
-    return CoarseCaches(lengths=lengths, longest_bytes=longest, sizes=bucket_sizes(lengths, must_fit_bytes=longest))
+LENGTHS = spread_block_lengths(64 * KIB, 1_000)
 
 
 def planned(requirements: Requirements) -> Plan | Infeasible:
@@ -128,17 +123,18 @@ def test_the_smallest_cache_that_holds_enough_is_the_smallest(cell_bytes: int, g
 @pytest.mark.parametrize(("cell_bytes", "gib", "least"), [(MIB, 5, 0.93), (2 * MIB, 20, 0.97), (256 * KIB, 1, 0.92)])
 def test_a_short_list_holds_more_than_fourteen_sizes(cell_bytes: int, gib: int, least: float) -> None:
     """Fourteen sizes hold 71, 80 and 72 % of the blocks that are proportional to the cache's size."""
-    small = caches(cell_bytes)
-    reference = BucketAllocator(capacity_bytes=TIB, sizes=small.sizes).block_capacity(small.lengths)
-    fourteen = BucketAllocator(capacity_bytes=gib * GIB, sizes=small.sizes).block_capacity(small.lengths)
+    lengths, longest = spread_block_lengths(64 * KIB, cell_bytes), cached_bytes(64 * KIB + 16 * cell_bytes)
+    sizes = bucket_sizes(lengths, must_fit_bytes=longest)
+    reference = BucketAllocator(capacity_bytes=TIB, sizes=sizes).block_capacity(lengths)
+    fourteen = BucketAllocator(capacity_bytes=gib * GIB, sizes=sizes).block_capacity(lengths)
     proportional = reference * gib * GIB / TIB
     assert fourteen < 0.86 * proportional
-    assert small.slots(gib * 1024).blocks > least * proportional
+    assert fullest_list(lengths, longest, sizes, gib * 1024)[1] > least * proportional
 
 
 def test_a_large_cache_is_taken_in_proportion() -> None:
-    small = caches(1_000)
-    assert small.proportional_bytes == PROPORTIONAL_BUCKETS * bucket_bytes(small.sizes)
+    demand = demanded(1_000)
+    assert demand.proportional_bytes == PROPORTIONAL_BUCKETS * bucket_bytes(demand.sizes)
 
 
 HISTOGRAMS = st.lists(st.tuples(st.integers(1, 40_000), st.integers(1, 99)), min_size=1, max_size=6).map(
@@ -168,7 +164,7 @@ def _subsets(slots: list[int], most: int) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("counts", [(), (0,), (3, 0)])
 def test_a_list_has_a_size(counts: tuple[int, ...]) -> None:
     with pytest.raises(InvalidInput):
-        short_lists(caches(1_000).lengths, counts)
+        short_lists(LENGTHS, counts)
 
 
 @pytest.mark.parametrize(("mib", "length"), [(64 / 1024, 256), (1, 31), (8, 4), (15, 4)])

@@ -1,11 +1,14 @@
 """The replayed BucketCache against what HBase 2.6.2 does."""
 
+from bisect import bisect_left
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sizing.replay import Replay
+from warmbase.ground.block import LengthHistogram
 from warmbase.sizing.cache.allocator import BucketAllocator
 
 SIZES = (1024, 2048, 4096)
@@ -20,7 +23,10 @@ def filled(*, inserts_single: bool, blocks: int = 320) -> Replay:
 
 def test_the_cache_has_exactly_the_predicted_blocks_without_eviction() -> None:
     allocator = BucketAllocator(capacity_bytes=100 * 16384, sizes=SIZES)
-    cached, capacity = Replay(allocator, inserts_single=False), allocator.block_capacity(1000)
+    cached, capacity = (
+        Replay(allocator, inserts_single=False),
+        allocator.block_capacity(LengthHistogram.of([(1000, 1)])),
+    )
     cached.replay(range(capacity), [1000] * capacity)
     assert (len(cached), cached.evictions) == (capacity, 0)
     cached.read(capacity, 1000)
@@ -85,7 +91,7 @@ def test_books_always_balance(reads: list[tuple[int, bool]], lengths: list[int],
         assert cached.read(block, lengths[block], in_memory=in_memory) == before
     capacity = [lengths[block] for block in range(61) if block in cached]
     assert len(cached) == len(capacity)
-    assert cached.used_bytes == sum(allocator.slot_bytes(length) or 0 for length in capacity)
+    assert cached.used_bytes == sum(SIZES[bisect_left(SIZES, length)] for length in capacity)
     assert cached.used_bytes <= allocator.accept_bytes
     assert cached.hits + cached.misses == len(reads)
 

@@ -188,9 +188,8 @@ def warnings(candidate: Candidate) -> Iterator[Warning]:
     yield from _read_in_pieces(candidate)
     yield from _regions(candidate)
     yield from _region_sizes(candidate)
-    for part in candidate.inputs.requirements.workload.parts:
-        if part.inspection is not None:
-            yield from _families(part.inspection)
+    for inspection in candidate.inputs.requirements.workload.inspections:
+        yield from _families(inspection)
     yield from _tables(candidate)
     if (volume := candidate.data_volume) is not None:
         yield from _volumes(candidate, volume)

@@ -29,8 +29,8 @@ from msgspec.structs import replace
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.release import Release
 from warmbase.ground.units import GIB, MIB, TIB
-from warmbase.sizing.cache.allocator import BucketAllocator
-from warmbase.sizing.cache.bucket_sizes import CoarseCaches, Slots, bucket_sizes
+from warmbase.sizing.cache.allocator import BucketAllocator, bucket_bytes
+from warmbase.sizing.cache.bucket_sizes import PROPORTIONAL_BUCKETS, bucket_sizes, fullest_list
 from warmbase.sizing.cache.hit_ratio import (
     HitRatioCurve,
     OccupancyRange,
@@ -164,13 +164,12 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
 
     def is_coarse(self, size_mib: int) -> bool:
         """Return whether a bucket is so large a part of this cache that its blocks must be counted bucket by bucket."""
-        return size_mib * MIB < self._coarse.proportional_bytes
+        return size_mib * MIB < self.proportional_bytes
 
     @cached_property
-    def _coarse(self) -> CoarseCaches:
-        return CoarseCaches(
-            lengths=self.cacheable.lengths, longest_bytes=self.cacheable.longest_bytes, sizes=self.sizes
-        )
+    def proportional_bytes(self) -> int:
+        """Return the size of the smallest cache whose blocks need not be counted bucket by bucket."""
+        return PROPORTIONAL_BUCKETS * bucket_bytes(self.sizes)
 
     @property
     def writer_queue_length(self) -> int:
@@ -178,9 +177,9 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
         blocks = math.floor(QUEUED_BYTES / WRITER_THREADS / self.cacheable.cached_bytes)
         return max(SHORTEST_QUEUE, min(LONGEST_QUEUE, blocks))
 
-    def slots(self, size_mib: int) -> Slots:
+    def slots(self, size_mib: int) -> tuple[tuple[int, ...], int]:
         """Return the bucket sizes of one cache of that size, and the blocks it holds by the allocator's arithmetic."""
-        return self._coarse.slots(size_mib)
+        return fullest_list(self.cacheable.lengths, self.cacheable.longest_bytes, self.sizes, size_mib)
 
     def effective_bytes(self, size_mib: int) -> float:
         """Return how many bytes of a large cache hold as many blocks as one cache of this size; at most its size.
@@ -189,7 +188,8 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
         """
         if not self.is_coarse(size_mib):
             return float(size_mib * MIB)
-        return min(float(size_mib * MIB), self.slots(size_mib).blocks * self.claimed_bytes)
+        _, blocks = self.slots(size_mib)
+        return min(float(size_mib * MIB), blocks * self.claimed_bytes)
 
     def least_sizes_mib(self, effective_bytes: Floats) -> Floats:
         """Return the sizes that `least_size_mib` gives, in ascending order and without repetition."""
@@ -274,13 +274,13 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
 
     def bucket_cache(self, size_mib: int) -> BucketCache:
         """Return the cache with its exact count of blocks, by the allocator's own arithmetic."""
-        slots = self.slots(size_mib)
-        allocator = BucketAllocator(capacity_bytes=size_mib * MIB, sizes=slots.sizes)
+        sizes, blocks_held = self.slots(size_mib)
+        allocator = BucketAllocator(capacity_bytes=size_mib * MIB, sizes=sizes)
         return BucketCache(
             size_mib=size_mib,
-            bucket_sizes=slots.sizes,
+            bucket_sizes=sizes,
             nominal_block_bytes=round(self.cacheable.cached_bytes),
-            blocks_held=slots.blocks,
+            blocks_held=blocks_held,
             slot_efficiency_fraction=allocator.slot_efficiency_fraction(self.cacheable.lengths),
             writer_threads=WRITER_THREADS,
             writer_queue_length=self.writer_queue_length,

@@ -49,12 +49,12 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
     if not candidate.cache_mib:
         return {}
     demand = candidate.inputs.demand
-    slots = demand.slots(candidate.cache_mib)
+    sizes, blocks = demand.slots(candidate.cache_mib)
     cache = figure(candidate.cache_mib, "MiB", "bucket_cache.size_mib")
     mean_length = computed(demand.cacheable.cached_bytes, "B", f"{BLOCKS}.cached_bytes")
     longest_bytes = demand.cacheable.longest_bytes
     longest = computed(longest_bytes, "B", f"{BLOCKS}.longest_bytes")
-    if slots.sizes != demand.sizes:
+    if sizes != demand.sizes:
         bucket_sizes = constraint(
             "largest >= longest and sizes * bucket <= cache * mebibyte",
             "The list of bucket sizes with which this cache holds the most blocks, {blocks}. A bucket has room for"
@@ -62,12 +62,12 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
             " suits a small cache. The largest size holds the longest block, {longest}, because HBase never caches a"
             " block without a slot.",
             f"{ALLOCATOR}: lists of several lengths were tried with its own arithmetic",
-            largest=figure(slots.sizes[-1], "B", "bucket_cache.bucket_sizes"),
+            largest=figure(sizes[-1], "B", "bucket_cache.bucket_sizes"),
             longest=longest,
-            sizes=figure(len(slots.sizes), "sizes", "bucket_cache.bucket_sizes"),
-            bucket=computed(bucket_bytes(slots.sizes), "B", "warmbase.sizing.cache.allocator.bucket_bytes"),
+            sizes=figure(len(sizes), "sizes", "bucket_cache.bucket_sizes"),
+            bucket=computed(bucket_bytes(sizes), "B", "warmbase.sizing.cache.allocator.bucket_bytes"),
             items=constant(allocator, "FEWEST_ITEMS_IN_BUCKET"),
-            blocks=figure(slots.blocks, "blocks", "bucket_cache.blocks_held"),
+            blocks=figure(blocks, "blocks", "bucket_cache.blocks_held"),
             cache=cache,
             mebibyte=MEBIBYTE,
         )

@@ -127,7 +127,7 @@ def _draws() -> Values:
 @lru_cache(maxsize=READ_SHAPES)
 def _block_counts(mean: float) -> Counts:
     """Return how many blocks each read has if they are this many on average; shape (READS,)."""
-    return int(mean) + (_draws()[0] < mean - int(mean))
+    return np.asarray(int(mean) + (_draws()[0] < mean - int(mean)))
 
 
 @lru_cache(maxsize=2 * READ_SHAPES)

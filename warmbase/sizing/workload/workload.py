@@ -192,6 +192,11 @@ class Workload(Struct, frozen=True, kw_only=True):
         return self.tables or (self,)
 
     @property
+    def inspections(self) -> tuple[Inspection, ...]:
+        """Return the inspections of all tables that have one."""
+        return tuple(part.inspection for part in self.parts if part.inspection is not None)
+
+    @property
     def has_names(self) -> bool:
         """Return whether tables are named, by the environment file or by an inspection."""
         return bool(self.tables or self.inspection)
