@@ -27,7 +27,7 @@ from warmbase.engines.trino.request import TrinoChoice
 from warmbase.engines.trino.search import COORDINATOR_TYPE, CacheKind, TrinoSearch
 from warmbase.engines.trino.workers import Evaluated, Workers, cached_pages
 from warmbase.ground.units import SECONDS_PER_HOUR, format_duration, format_size, format_usd
-from warmbase.sizing.cache.hit_ratio import KNEE_RISE, OccupancyRange, misses
+from warmbase.sizing.cache.hit_ratio import KNEE_RISE, cold_misses
 from warmbase.sizing.cost import Cost
 from warmbase.sizing.plan import (
     CoreGroup,
@@ -201,12 +201,10 @@ def _finite(value: float) -> float | None:
 def _warmth(workers: Workers) -> Warmth:
     """Return the fewest queries after which cold misses are a point at most of all reads of pages."""
     scan = workers.scan
-    cached = min(scan.popularity.total_blocks, cached_pages(workers.choice, workers.cache_gib, workers.count))
-    swing = OccupancyRange(full_blocks=cached, blocks_after_eviction=cached)
     low, high = 0.0, MOST_READS * scan.popularity.total_blocks
     while high - low > max(1.0, low * WARM_TOLERANCE):
         middle = (low + high) / 2
-        low, high = (low, middle) if misses(scan.popularity, swing, middle).cold <= WARM_TOLERANCE else (middle, high)
+        low, high = (low, middle) if cold_misses(scan.popularity, middle) <= WARM_TOLERANCE else (middle, high)
     queries = high / scan.pages_of_query * min(workers.choice.preferred_hosts, workers.count)
     return Warmth(queries=queries, hours=queries / workers.choice.workload.queries_per_second / SECONDS_PER_HOUR)
 

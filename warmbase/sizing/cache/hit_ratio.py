@@ -6,7 +6,7 @@ ratio at each size m(c), and a cycle of growth from `kept` to `full` blocks take
 ratio is the harmonic mean of m over the swing. Source: Che, Tung, Wang, "Hierarchical Web caching systems", 2002; HBase
 2.6.2 BucketCache.freeSpace; checked against `replay` to 1.5 points.
 
-From HBase 2.6.5 on (`promoted_hit_ratios`), a block enters the SINGLE group and its second read moves it to MULTI.
+From HBase 2.6.5 on (`_promotion_times`), a block enters the SINGLE group and its second read moves it to MULTI.
 Either group is an LRU list: a block leaves SINGLE after a time T1 without a read, MULTI after T2. Between reads of one
 block its group is a two-state chain, which gives sizes and outflows of both groups for any T1 and T2 (Che's
 approximation for each). HBase's freeSpace() shares an eviction between the groups by how far each exceeds its share;
@@ -39,90 +39,56 @@ SHORTEST_TIME: Final = 1e-3  # in reads for each block held, if all are of the l
 LONGEST_PROMOTION_TIME: Final = 8.0  # in reads of the rarest block; 0.03 % of the blocks are then unread
 
 
-class Eviction(Struct, frozen=True, kw_only=True):
-    """Evictions of caches of several sizes, all in blocks, shape (sizes,).
+def _promotion_times(
+    popularity: Popularity, swing: OccupancyRange, factors: Floats
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Return how long an unread block stays in each group of caches that are `factors` times as large.
 
-    `mean` is held on average, `freed` by an eviction; `room` is all slots' bytes in blocks.
+    The first pair are the numbers of reads for which it stays in SINGLE and in MULTI, shapes (sizes,). The second are
+    the classes that these are computed with, at most CLASSES: the probability of a read of one block of each, and the
+    reads of all its blocks.
     """
-
-    mean: Floats
-    freed: Floats
-    room: Floats
-
-    def multi_fraction(self, single: Floats, multi: Floats) -> Floats:
-        """Share of an eviction that MULTI bears, given the mean sizes of the groups; shape (sizes,).
-
-        The group less over its share gives up to half, the other the rest; a second pass halves what is left. A
-        group that is cut to its share each time swings above it by what it loses: twice its mean excess.
-        """
-        over_single = 2 * np.maximum(single - SINGLE_FACTOR * MIN_FACTOR * self.room, 0)
-        over_multi = 2 * np.maximum(multi - MULTI_FACTOR * MIN_FACTOR * self.room, 0)
-        less = np.minimum(np.minimum(over_single, over_multi), self.freed / 2)
-        more = np.minimum(np.maximum(over_single, over_multi), self.freed - less)
-        from_multi = np.where(over_multi < over_single, less, more)
-        return np.asarray((from_multi + (self.freed - less - more) / 2) / np.maximum(self.freed, 1e-300))
-
-
-def promoted_hit_ratios(popularity: Popularity, eviction: Eviction) -> Floats:
-    """Hit ratios of warm caches that promote, of sizes below what holds everything; shape (sizes,)."""
-    classes = _Classes.of(popularity)
-    in_single, in_multi = _times(classes, eviction)
-    return np.asarray(_hits(_read_within(in_single, classes.weights), in_multi, classes.weights) @ classes.reads)
-
-
-def promoted_block_hits(popularity: Popularity, eviction: Eviction) -> Floats:
-    """Return the hit ratio of a block of each class in such caches; shape (sizes, classes)."""
-    in_single, in_multi = _times(_Classes.of(popularity), eviction)
-    return _hits(_read_within(in_single, popularity.weights), in_multi, popularity.weights)
-
-
-class _Classes(Struct, frozen=True, kw_only=True):
-    """At most CLASSES classes of blocks: the probability of a read of one block, and the reads and the space of all."""
-
-    weights: Floats
-    reads: Floats
-    claims: Floats
-
-    @classmethod
-    def of(cls, popularity: Popularity) -> _Classes:
-        """Merge the classes of a popularity by equal steps of log weight, and leave out those that are never read."""
-        read = popularity.weights > 0
-        weights, blocks, claims = popularity.weights[read], popularity.blocks[read], popularity.claims[read]
-        logs = np.log(weights)
-        width = max((logs.max() - logs.min()) / CLASSES, 1e-9)
-        _, member = np.unique(np.floor((logs.max() - logs) / width), return_inverse=True)
-        reads = np.bincount(member, weights=weights * blocks).astype(np.float64)
-        return cls(
-            weights=reads / np.bincount(member, weights=blocks),
-            reads=reads,
-            claims=np.bincount(member, weights=claims).astype(np.float64),
-        )
-
-
-def _times(classes: _Classes, eviction: Eviction) -> tuple[Floats, Floats]:
-    """Return for how many reads an unread block stays in SINGLE and in MULTI; shapes (sizes,)."""
-    longest = LONGEST_PROMOTION_TIME / classes.weights.min()
-    roomiest = float((classes.claims * classes.weights / classes.reads).max())
-    least = np.minimum(np.maximum(SHORTEST_TIME * eviction.mean / roomiest, SHORTEST_TIME), longest / 2)
+    full, least_held = factors * swing.full_blocks, factors * swing.blocks_after_eviction
+    mean, freed, room = (full + least_held) / 2, full - least_held, factors * swing.room_blocks
+    # Classes are merged by equal steps of log weight, without those that are never read.
+    read = popularity.weights > 0
+    logs = np.log(popularity.weights[read])
+    width = max((logs.max() - logs.min()) / CLASSES, 1e-9)
+    _, member = np.unique(np.floor((logs.max() - logs) / width), return_inverse=True)
+    blocks = popularity.blocks[read]
+    reads = np.bincount(member, weights=popularity.weights[read] * blocks).astype(np.float64)
+    weights = reads / np.bincount(member, weights=blocks)
+    claims = np.bincount(member, weights=popularity.claims[read]).astype(np.float64)
+    longest = LONGEST_PROMOTION_TIME / weights.min()
+    roomiest = float((claims * weights / reads).max())
+    least = np.minimum(np.maximum(SHORTEST_TIME * mean / roomiest, SHORTEST_TIME), longest / 2)
 
     def in_multi(promoted: Floats) -> Floats:
         def has_room(time: Floats) -> NDArray[np.bool_]:
-            return np.asarray(_hits(promoted, time, classes.weights) @ classes.claims < eviction.mean)
+            return np.asarray(_hits(promoted, time, weights) @ claims < mean)
 
         return _last(has_room, np.broadcast_to(least, promoted.shape[:-1]), longest)
 
     def evicts_too_much_of_multi(in_single: Floats) -> NDArray[np.bool_]:
         """A longer time in SINGLE leaves less room for MULTI, so this holds only up to some time in SINGLE."""
-        promoted = _read_within(in_single, classes.weights)
-        stays = _read_within(later := in_multi(promoted), classes.weights)
-        hits = _hits(promoted, later, classes.weights)
-        single, multi = ((1 - hits) * promoted) @ classes.claims, (hits * stays) @ classes.claims
-        outflow = ((hits * (1 - stays)) @ classes.reads) / np.maximum(1 - hits @ classes.reads, 1e-300)
-        alone = _hits(promoted, np.zeros(1), classes.weights) @ classes.claims
-        return np.asarray((alone < eviction.mean) & (eviction.multi_fraction(single, multi) > outflow))
+        promoted = _read_within(in_single, weights)
+        stays = _read_within(later := in_multi(promoted), weights)
+        hits = _hits(promoted, later, weights)
+        outflow = ((hits * (1 - stays)) @ reads) / np.maximum(1 - hits @ reads, 1e-300)
+        alone = _hits(promoted, np.zeros(1), weights) @ claims
+        # The share of an eviction that MULTI bears. The group less over its share gives up to half, the other the rest;
+        # a second pass halves what is left. A group that is cut to its share each time swings above it by what it
+        # loses: twice its mean excess.
+        single, multi = ((1 - hits) * promoted) @ claims, (hits * stays) @ claims
+        over_single = 2 * np.maximum(single - SINGLE_FACTOR * MIN_FACTOR * room, 0)
+        over_multi = 2 * np.maximum(multi - MULTI_FACTOR * MIN_FACTOR * room, 0)
+        less = np.minimum(np.minimum(over_single, over_multi), freed / 2)
+        more = np.minimum(np.maximum(over_single, over_multi), freed - less)
+        from_multi = np.where(over_multi < over_single, less, more) + (freed - less - more) / 2
+        return np.asarray((alone < mean) & (from_multi / np.maximum(freed, 1e-300) > outflow))
 
     in_single = _last(evicts_too_much_of_multi, least, longest)
-    return in_single, in_multi(_read_within(in_single, classes.weights))
+    return (in_single, in_multi(_read_within(in_single, weights))), (weights, reads)
 
 
 def _read_within(times: Floats, weights: Floats) -> Floats:
@@ -150,7 +116,7 @@ def _last(holds: Callable[[Floats], NDArray[np.bool_]], least: Floats, longest: 
 
 EXTRA_FREE_FACTOR: Final = 0.10  # hbase.bucketcache.extrafreefactor: freed on top where a size is still short
 # Gauss-Legendre on [0, 1]: six nodes, because 1 / m grows steeply where nearly everything fits.
-NODES, NODE_SHARES = (values / 2 for values in np.polynomial.legendre.leggauss(6))
+NODES, NODE_SHARES = np.array(np.polynomial.legendre.leggauss(6)) / 2
 GRID_POINTS: Final = 320  # judgement: characteristic times, so close together that one step from them finds any other
 POPULARITIES: Final = 16  # whose times are cached: a plan asks for the hit ratios of many caches
 LONGEST_TIME: Final = 40.0  # in reads of the rarest block; e^-40 of the blocks are then unread
@@ -186,21 +152,30 @@ class OccupancyRange(Struct, frozen=True, kw_only=True):
         in block lengths, wanted bytes in slots; where several sizes hold blocks, one is mostly short after the first
         pass, and a second takes 10 % more. Source: HBase 2.6.2 BucketCache.freeSpace and BucketAllocator.
         """
-        full = allocator.block_capacity(histogram)
-        claims = allocator.claims(histogram)
-        share = full / max(1, sum(claims.values()))
-        used = {slot: blocks * share for slot, blocks in claims.items()}
-        free = _free_bytes(allocator, used)
-        wanted = sum(
-            max(0.0, blocks * slot * (1 - MIN_FACTOR) - free[slot] * MIN_FACTOR) for slot, blocks in used.items()
-        )
-        freed = wanted * (1 + (EXTRA_FREE_FACTOR if len(used) > 1 else 0))
-        fitting = sum(length * blocks for length, blocks in histogram.pairs if length <= allocator.sizes[-1])
-        mean = max(1.0, fitting / max(1, sum(claims.values())))
-        remaining = max(0.0, full - freed / mean)
+        full, claims = allocator.block_capacity(histogram), allocator.claims(histogram)
+        bucket_bytes = allocator.bucket_bytes
+        all_claims = max(1, sum(claims.values()))
+        used = {slot: blocks * (full / all_claims) for slot, blocks in claims.items()}
+        # The buckets that no used size needs, and the peaks of each size that has once taken some of them.
+        total, needed, peaks = sum(used.values()), 0.0, dict[int, float]()
+        for slot, blocks in used.items():
+            needed += blocks / (bucket_bytes // slot)
+            peaks[slot] = PEAK * slot * math.sqrt(blocks * (1 - blocks / total))
+        idle = len(set(allocator.sizes) - used.keys())
+        spare = max(0.0, allocator.buckets - idle - needed) * bucket_bytes
+        taken = min(1.0, spare / max(1.0, sum(peaks.values())))
+        free = {slot: peak * taken for slot, peak in peaks.items()}
+        if allocator.sizes[-1] in free:
+            free[allocator.sizes[-1]] += spare - sum(free.values())
+        wanted, fitting = 0.0, 0
+        for slot, blocks in used.items():
+            wanted += max(0.0, blocks * slot * (1 - MIN_FACTOR) - free[slot] * MIN_FACTOR)
+        for length, blocks in histogram.pairs:
+            fitting += length * blocks if length <= allocator.sizes[-1] else 0
+        freed, mean = wanted * (1 + (EXTRA_FREE_FACTOR if len(used) > 1 else 0)), max(1.0, fitting / all_claims)
         return cls(
             full_blocks=full,
-            blocks_after_eviction=remaining,
+            blocks_after_eviction=max(0.0, full - freed / mean),
             room_blocks=allocator.total_bytes / mean,
             promotes=promotes,
         )
@@ -213,13 +188,6 @@ class OccupancyRange(Struct, frozen=True, kw_only=True):
             blocks_after_eviction=self.blocks_after_eviction * factor,
             room_blocks=self.room_blocks * factor,
         )
-
-
-class Misses(Struct, frozen=True, kw_only=True):
-    """Shares of the reads at one moment: of blocks never read before, and of blocks evicted since."""
-
-    cold: float
-    steady: float
 
 
 class HitRatioCurve(Struct, frozen=True, kw_only=True):
@@ -268,13 +236,6 @@ class TableCurves(Struct, frozen=True, kw_only=True):
     tables: Floats
     cached: Floats
 
-    def at(self, hit_ratio: float) -> tuple[tuple[float, float], ...]:
-        """Return each table's hit ratio and cached blocks, if this is the hit ratio of all block reads."""
-        return tuple(
-            (float(np.interp(hit_ratio, self.ratios, table)), float(np.interp(hit_ratio, self.ratios, cached)))
-            for table, cached in zip(self.tables.T, self.cached.T, strict=True)
-        )
-
 
 def table_curves(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> TableCurves:
     """Return the hit ratios and the cached blocks of each table in caches that are `factors` times as large.
@@ -288,9 +249,18 @@ def table_curves(popularity: Popularity, swing: OccupancyRange, factors: Floats)
     some = np.flatnonzero((ratios > 0) & (ratios < 1))
     if len(some):
         if swing.promotes:
-            of_class = 1 - promoted_block_hits(popularity, _eviction(swing, factors[some]))
+            (in_single, in_multi), _ = _promotion_times(popularity, swing, factors[some])
+            promoted = _read_within(in_single, popularity.weights)
+            of_class = 1 - _hits(promoted, in_multi, popularity.weights)
         else:
-            of_class = _lru_misses(popularity, swing, factors[some])
+            # While the cache grows between evictions, each size lasts for as many reads as it takes until one of them
+            # misses. The share of its own reads that a block of each class misses; shape (factors, classes).
+            sizes = _grown(popularity, swing, factors[some])
+            missing = np.ones((sizes.size, len(popularity.weights)))
+            missing[:, popularity.weights > 0] = missing_shares(popularity, sizes.ravel())
+            lasting = NODE_SHARES / (missing @ reads).reshape(sizes.shape)
+            of_class = (missing.reshape(*sizes.shape, -1) * lasting[:, :, None]).sum(axis=1)
+            of_class /= lasting.sum(axis=1, keepdims=True)
         missed[some] = np.minimum(1.0, of_class * ((1 - ratios[some]) / (of_class @ reads))[:, None])
     return TableCurves(
         ratios=ratios,
@@ -299,67 +269,24 @@ def table_curves(popularity: Popularity, swing: OccupancyRange, factors: Floats)
     )
 
 
-def misses(popularity: Popularity, swing: OccupancyRange, reads: float) -> Misses:
-    """Return the share of reads that still miss after this many block reads of an empty cache that only reads fill.
-
-    Until the cache is full every miss is cold; then the warm miss ratio holds, and cold misses are part of it.
-    """
-    unread = np.exp(-popularity.weights * reads)
-    cold = float(popularity.weights @ (popularity.blocks * unread))
-    read_blocks = float(popularity.claims @ (1 - unread))
-    warm = 0.0 if read_blocks < swing.full_blocks else 1 - hit_ratio(popularity, swing)
-    return Misses(cold=cold, steady=max(0.0, warm - cold))
-
-
-def _free_bytes(allocator: BucketAllocator, used: dict[int, float]) -> dict[int, float]:
-    """Bytes free in each used size's own buckets when an eviction starts, given the blocks in each."""
-    needed = sum(blocks / allocator.items(slot) for slot, blocks in used.items())
-    idle = sum(size not in used for size in allocator.sizes)
-    spare = max(0.0, allocator.buckets - idle - needed) * allocator.bucket_bytes
-    total = sum(used.values())
-    peaks = {slot: PEAK * slot * math.sqrt(blocks * (1 - blocks / total)) for slot, blocks in used.items()}
-    spare_bytes = {slot: peak * min(1.0, spare / max(1.0, sum(peaks.values()))) for slot, peak in peaks.items()}
-    largest = allocator.sizes[-1]
-    return {slot: spare_bytes[slot] + (spare - sum(spare_bytes.values()) if slot == largest else 0) for slot in used}
+def cold_misses(popularity: Popularity, reads: float) -> float:
+    """Return the share of reads that miss after this many block reads because their block was never read before."""
+    return float(popularity.weights @ (popularity.blocks * np.exp(-popularity.weights * reads)))
 
 
 def hit_ratios(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
     """Return the hit ratios of warm caches that are `factors` times as large; shape as factors."""
     everything = factors * swing.full_blocks >= popularity.total_blocks * (1 - ROUNDING)
     if swing.promotes:
-        ratios = promoted_hit_ratios(popularity, _eviction(swing, factors))
+        (in_single, in_multi), (weights, reads) = _promotion_times(popularity, swing, factors)
+        ratios = _hits(_read_within(in_single, weights), in_multi, weights) @ reads
     else:
-        ratios = _lru(popularity, swing, factors)
+        sizes, read = _grown(popularity, swing, factors), popularity.weights > 0
+        missed = missing_shares(popularity, sizes.ravel()) @ (popularity.weights * popularity.blocks)[read]
+        with np.errstate(divide="ignore"):
+            ratios = 1 - 1 / ((1 / missed.reshape(sizes.shape)) @ NODE_SHARES)
     # For a very small cache, rounding can leave a sum of float64 below 0. A cache of size 0 has no times to solve for.
     return np.where(everything, 1.0, np.where(factors * swing.full_blocks > 0, np.maximum(0.0, ratios), 0.0))
-
-
-def _eviction(swing: OccupancyRange, factors: Floats) -> Eviction:
-    full, least = factors * swing.full_blocks, factors * swing.blocks_after_eviction
-    return Eviction(mean=(full + least) / 2, freed=full - least, room=factors * swing.room_blocks)
-
-
-def _lru(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
-    """Return the hit ratios of LRU caches by Che's approximation; shape as factors."""
-    sizes, read = _grown(popularity, swing, factors), popularity.weights > 0
-    missed = missing_shares(popularity, sizes.ravel()) @ (popularity.weights * popularity.blocks)[read]
-    miss = missed.reshape(sizes.shape)
-    with np.errstate(divide="ignore"):
-        mean = 1 / ((1 / miss) @ NODE_SHARES)
-    return np.asarray(1 - mean)
-
-
-def _lru_misses(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
-    """Return the share of its own reads that a block of each class misses; shape (factors, classes).
-
-    While the cache grows between evictions, each size lasts for as many reads as it takes until one of them misses.
-    """
-    sizes = _grown(popularity, swing, factors)
-    missing = np.ones((sizes.size, len(popularity.weights)))
-    missing[:, popularity.weights > 0] = missing_shares(popularity, sizes.ravel())
-    reads = NODE_SHARES / (missing @ (popularity.weights * popularity.blocks)).reshape(sizes.shape)
-    of_class = missing.reshape(*sizes.shape, -1) * reads[:, :, None]
-    return np.asarray(of_class.sum(axis=1) / reads.sum(axis=1, keepdims=True))
 
 
 def _grown(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -233,8 +234,16 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def tables_in_cache(self, hit_ratio: float) -> tuple[tuple[float, float], ...]:
         """Return the hit ratio and the cached blocks of each table, given the hit ratio of all cached tables."""
-        curves = iter(self.demand.table_curves.at(hit_ratio))
-        return tuple(next(curves) if table.read.cacheable else (0.0, 0.0) for table in self.table_reads)
+        curves, in_cache = self.demand.table_curves, []
+        columns = zip(curves.tables.T, curves.cached.T, strict=True)
+        for table in self.table_reads:
+            if table.read.cacheable:
+                ratios, cached = next(columns)
+                at = np.interp(hit_ratio, curves.ratios, ratios), np.interp(hit_ratio, curves.ratios, cached)
+                in_cache.append((float(at[0]), float(at[1])))
+            else:
+                in_cache.append((0.0, 0.0))
+        return tuple(in_cache)
 
     @cached_property
     def timings(self) -> Timings:
