@@ -211,7 +211,7 @@ def largest_slot_of_large_cells() -> int:
 
 def lists_in_caches() -> list[int]:
     """Return how many sizes caches of 1 to 12 GiB have."""
-    return [len(large_cells().slots(gib * 1024).sizes) for gib in range(1, 13)]
+    return [len(large_cells().slots(gib * 1024)[0]) for gib in range(1, 13)]
 
 
 def coarse_blocks(gib: int) -> Callable[[], object]:

@@ -292,7 +292,7 @@ def hit_ratios(popularity: Popularity, swing: OccupancyRange, factors: Floats) -
 def _grown(popularity: Popularity, swing: OccupancyRange, factors: Floats) -> Floats:
     """Return the sizes of the cache between two evictions at which misses are counted; shape (factors, nodes)."""
     nodes = swing.blocks_after_eviction + (swing.full_blocks - swing.blocks_after_eviction) * (NODES + 0.5)
-    return np.minimum(factors[:, None] * nodes, popularity.total_blocks)
+    return np.asarray(np.minimum(factors[:, None] * nodes, popularity.total_blocks))
 
 
 def missing_shares(popularity: Popularity, sizes: Floats) -> Floats:
