@@ -464,3 +464,63 @@ def write_limit(server: WritingServer, log: Rates) -> WriteResource:
         demand_per_byte=server.log_bytes / server.cells.value_bytes,
     )
     return blocking_resource((volume, *write_resources(replace(server, log=None), 1)))
+
+
+BITS_PER_BYTE: Final = 7
+FILE_NAME_CHARACTERS: Final = 32
+"""The length of a store file's name, which each entry repeats; bulk-loaded files have longer ones."""
+FLAG_BYTES: Final = 2
+"""A field of a small number: tag and value."""
+
+
+class Numbers(Struct, frozen=True, kw_only=True):
+    """How large the numbers of an index are: offsets and counters are spread evenly below these.
+
+    `file_bytes` is the size of a store file, `cache_bytes` that of the cache, `block_bytes` a block's cached length,
+    `accesses` how often blocks were cached or read since the server started, `up_seconds` how long the node is up.
+    """
+
+    file_bytes: float
+    cache_bytes: float
+    block_bytes: float
+    accesses: float
+    up_seconds: float
+
+
+def entry_bytes(numbers: Numbers) -> float:
+    """Mean length of one block's entry of the index of the cache, with its own tag and length.
+
+    An entry is protobuf fields. Numbers are varints, seven bits to a byte, so it is as long as its numbers are large.
+    Source: HBase 2.6.2 BucketCacheEntry.proto and BucketProtoUtils.
+    """
+    key = [
+        _delimited(FILE_NAME_CHARACTERS),
+        1 + mean_varint_bytes(numbers.file_bytes),
+        FLAG_BYTES,  # the block's type
+        FLAG_BYTES,  # whether it is a primary replica's
+    ]
+    value = [
+        1 + mean_varint_bytes(numbers.cache_bytes),
+        1 + varint_bytes(numbers.block_bytes),
+        1 + mean_varint_bytes(numbers.accesses),
+        FLAG_BYTES,  # the deserialiser
+        FLAG_BYTES,  # the priority
+        1 + varint_bytes(1e9 * numbers.up_seconds),
+        1 + varint_bytes(numbers.block_bytes),  # as it is in the store file
+    ]
+    return _delimited(_delimited(sum(key)) + _delimited(sum(value)))
+
+
+def varint_bytes(number: float) -> int:
+    """Return the length of one number, at least 0, as a varint."""
+    return max(1, -(-int(number).bit_length() // BITS_PER_BYTE))
+
+
+def mean_varint_bytes(limit: float) -> float:
+    """Return the mean length of numbers that are spread evenly from 0 to the limit."""
+    longer = (1 - float(1 << BITS_PER_BYTE * count) / limit for count in range(1, varint_bytes(limit)))
+    return 1 + sum(max(0.0, share) for share in longer)
+
+
+def _delimited(length: float) -> float:
+    return 1 + varint_bytes(length) + length

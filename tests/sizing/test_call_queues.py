@@ -9,18 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.sizing.clusters import REQUIREMENTS, WORLD
 from warmbase.environments.reader import read_environment
 from warmbase.facts.ec2 import instance_types
 from warmbase.ground.units import KIB, MIB
+from warmbase.sizing.requirements import Pins
 from warmbase.sizing.server.memory import Heap, split_memory
 from warmbase.sizing.server.region_server import (
     DEFAULT_S3_CONNECTIONS,
     FEWEST_HANDLERS,
+    ServerShare,
     call_queues,
     handlers,
-    handlers_for,
-    s3_connections,
+    region_server,
 )
+from warmbase.sizing.service.inputs import SizingInputs
 
 HANDLERS = st.integers(min_value=FEWEST_HANDLERS, max_value=1_000)
 
@@ -62,12 +65,16 @@ def test_handlers_follow_the_reads_and_give_way_to_memory(
     split_memory(instance_types()["r8g.xlarge"].memory_bytes, HEAP, expected)
 
 
-@given(readers=st.integers(1, 2_000), writes=st.booleans())
-def test_as_many_handlers_read_as_the_load_needs(readers: int, *, writes: bool) -> None:
-    count = max(30, handlers_for(readers, writes=writes))
-    assert call_queues(count, writes=writes).read_handlers >= readers * 0.98 - 1
+@given(readers=st.integers(1, 500), writes=st.integers(0, 1))
+def test_as_many_handlers_read_as_the_load_needs(readers: int, *, writes: int) -> None:
+    workload = replace(read_environment("prod").workload, row_bytes=64 * KIB, write_bytes_per_second=writes)
+    count = handlers(instance_types()["r8g.xlarge"], workload, HEAP, readers)
+    assert call_queues(count, writes=writes > 0).read_handlers >= readers * 0.98 - 1
 
 
 @given(HANDLERS, st.integers(1, 500))
 def test_every_thread_that_may_ask_s3_finds_a_connection(answer: int, prefetch: int) -> None:
-    assert s3_connections(answer, prefetch) >= max(DEFAULT_S3_CONNECTIONS, answer + prefetch)
+    pins = Pins(handlers=answer, prefetch_threads=prefetch)
+    inputs = SizingInputs.new(replace(REQUIREMENTS, pins=pins), WORLD)
+    server = region_server(instance_types()["r8g.16xlarge"], ServerShare.of(inputs.demand, 0, 8), inputs, 0.0)
+    assert server.s3_connections >= max(DEFAULT_S3_CONNECTIONS, answer + prefetch)

@@ -346,7 +346,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("system_volume.NAMENODE_HANDLERS_PER_LN", figure("hdfs.namenode_handlers", "hdfs"), 69),
     ("system_volume.STORE_FILES_PER_REGION", figure("hdfs.refreshes_per_second", "hdfs"), 32),
     ("system_volume.TRANSFERS_PER_REGION", figure("hdfs.transfer_threads", "few hdfs nodes"), 8000),
-    ("restart.LARGE", figure("persistence.index_bytes"), 1003807455),
+    ("restart.INDEX_BYTES_PER_BLOCK", figure("persistence.index_bytes"), 1003807455),
     ("inputs.LEAST_AMPLIFICATION", term("bad_hours.initial_load_seconds", "network"), 859375000.0),
     ("inputs.UTILISATION", figure("core.volumes.cache.throughput_mib_s", "busy"), 375),
     ("performance.READS", figure("throughput.p99_latency_ms", "plain"), 2663.8356520718066),

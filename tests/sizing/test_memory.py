@@ -13,7 +13,6 @@ from warmbase.sizing.server.memory import (
     Heap,
     HeapNeeds,
     NotEnoughMemory,
-    direct_bytes,
     heap,
     live_index_bytes,
     most_handlers,
@@ -100,8 +99,10 @@ def test_the_limit_is_hbases_own_truncated_sum(l1_fraction: float, memstore_frac
 
 
 def test_direct_memory_is_whole_mib_and_holds_the_buffer_pool() -> None:
-    assert direct_bytes(30) % MIB == 0
-    assert direct_bytes(30) > 30 * 31 * 2 * 66_560
+    sized = Heap(xmx_mib=8_192, collector="zgc", l1_fraction=0.1, memstore_fraction=0.1)
+    direct_bytes = split_memory(64 * GIB, sized, 30).parts["direct"]
+    assert direct_bytes % MIB == 0
+    assert direct_bytes > 30 * 31 * 2 * 66_560
 
 
 def test_the_computed_heap_of_an_index_is_as_large_as_measured() -> None:

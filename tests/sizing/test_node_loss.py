@@ -12,7 +12,7 @@ from warmbase.ground.units import MIB, TIB
 from warmbase.sizing.calculator import plan
 from warmbase.sizing.modes import HDFS, S3_PLAIN
 from warmbase.sizing.plan import Plan
-from warmbase.sizing.server.restart import Crash, RestartLoad, offline, restart, retention_window_seconds, shortened
+from warmbase.sizing.server.restart import Crash, RestartLoad, offline, restart, retention_window_seconds
 
 PROD = with_core(REQUIREMENTS, type="r8g.xlarge", count=11)
 LOADS = st.builds(
@@ -80,7 +80,7 @@ def test_a_target_that_nothing_meets_is_named() -> None:
 @given(LOADS, st.floats(0, 10_000))
 def test_the_shortened_window_still_holds_a_restart(load: RestartLoad, most: float) -> None:
     usual = restart(load)
-    shorter = shortened(usual, most)
+    shorter = restart(load, most_window_seconds=most)
     assert shorter.retention_window_seconds <= usual.retention_window_seconds
     assert shorter.retention_window_seconds >= usual.away_seconds + usual.opening_seconds
     assert shorter.retention_window_seconds == retention_window_seconds(shorter.retain_retries)

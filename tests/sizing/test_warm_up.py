@@ -14,8 +14,8 @@ from warmbase.sizing.cache.warm_up import (
     Prefetch,
     Rates,
     Streams,
+    Warming,
     WarmUpLoad,
-    characteristic_accesses,
     curve,
     hours_to,
     prefetch,
@@ -248,9 +248,9 @@ def test_prefetch_alone_stops_at_its_fill() -> None:
 def test_blocks_that_nobody_reads_are_never_cached_by_demand() -> None:
     popularity = Popularity(weights=np.array([0.01, 0.0]), blocks=np.array([100.0, 900.0]))
     course = replace(DEMAND, accesses_per_second=lambda _: 1_000.0, hours=1)
-    drawn = curve(popularity, CacheCapacity(blocks_after_eviction=500, prefetch_stops_blocks=500), course)
-    assert drawn[-1][1] == pytest.approx(1.0)
-    assert characteristic_accesses(popularity, 500) == inf
+    room = CacheCapacity(blocks_after_eviction=500, prefetch_stops_blocks=500)
+    assert curve(popularity, room, course)[-1][1] == pytest.approx(1.0)
+    assert Warming(popularity=popularity, room=room).most_accesses == inf
 
 
 def test_hours_to_a_ratio_lie_between_points() -> None:

@@ -19,11 +19,12 @@ from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
 from lab.hbase.experiment import Experiment, ScenarioResult, within
 from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
 from lab.hbase.ycsb import YcsbTable
+from lab.prediction import Numbers, entry_bytes
 from lab.scaled_plan import ScaledPlan, Small, miniature_demand
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import KIB, MIB
 from warmbase.sizing.server.memory import index_bytes_per_block, live_index_bytes
-from warmbase.sizing.server.restart import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes, restore_seconds
+from warmbase.sizing.server.restart import INDEX_BYTES_PER_BLOCK, restore_seconds
 
 TITLE: Final = "The index of the cache"
 QUESTION: Final = "How much heap and index file does one cached block need, and how fast is the index read back?"

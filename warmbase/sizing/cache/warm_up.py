@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from math import inf
+from operator import itemgetter
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -48,14 +49,9 @@ class Streams(Struct, frozen=True, kw_only=True):
     stream_bytes_per_second: float = S3_STREAM_BYTES_PER_SECOND
 
     @property
-    def seconds_per_get(self) -> float:
-        """Time of one request: the wait for its first byte and the bytes."""
-        return self.first_byte_seconds + self.get_bytes / self.stream_bytes_per_second
-
-    @property
     def bytes_per_second(self) -> float:
-        """Return what all threads read together."""
-        return self.threads * self.get_bytes / self.seconds_per_get
+        """Return what all threads read together; a request waits for its first byte, and then takes its bytes."""
+        return self.threads * self.get_bytes / (self.first_byte_seconds + self.get_bytes / self.stream_bytes_per_second)
 
 
 class Fill(Struct, frozen=True, kw_only=True):
@@ -103,10 +99,6 @@ class WarmUpLoad(Struct, frozen=True, kw_only=True):
     hours: float
     points: int = 48
 
-    def rates(self, hit_ratio: float) -> tuple[float, float]:
-        """Return block accesses and prefetched blocks a second at that hit ratio."""
-        return self.accesses_per_second(hit_ratio), self.prefetched_blocks_per_second
-
 
 class Warmth(NamedTuple):
     """Block accesses and prefetched blocks since caches were empty, and the hit ratio that follows.
@@ -128,43 +120,52 @@ class Warming(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def most_accesses(self) -> float:
-        """Return the number of accesses after which reads alone have filled the caches."""
-        return characteristic_accesses(self.popularity, self.room.blocks_after_eviction)
+        """Return the accesses after which reads alone have filled the caches: Che's characteristic time.
 
-    def after(self, warmth: Warmth, seconds: float, rates: Callable[[float], tuple[float, float]]) -> Warmth:
-        """Return the state this many seconds later, at the rates of accesses and prefetch in the middle of the step."""
-        middle = self._moved(warmth, seconds / 2, rates(warmth.hit_ratio))
-        return self._moved(warmth, seconds, rates(middle.hit_ratio))
+        It is infinite if the caches hold all blocks that are ever read.
+        """
+        if self.room.blocks_after_eviction >= self.popularity.total_blocks:
+            return inf
+        claims, weights = self.popularity.claims, self.popularity.weights
+        uncached = self.all_blocks - self.room.blocks_after_eviction
+        low, high = 0.0, 1 / float(weights.max())
+        while (claims * np.exp(-weights * high)).sum() > uncached:
+            low, high = high, 2 * high
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if (claims * np.exp(-weights * middle)).sum() > uncached else (low, middle)
+        return low
 
     @cached_property
     def all_blocks(self) -> float:
         """Return the cache space of all blocks, in blocks of mean length."""
         return float(self.popularity.claims.sum())
 
+    def after(self, warmth: Warmth, seconds: float, rates: Callable[[float], tuple[float, float]]) -> Warmth:
+        """Return the state this many seconds later, at the rates of accesses and prefetch in the middle of the step."""
+        middle = self._moved(warmth, seconds / 2, rates(warmth.hit_ratio))
+        return self._moved(warmth, seconds, rates(middle.hit_ratio))
+
     def _moved(self, warmth: Warmth, seconds: float, rates: tuple[float, float]) -> Warmth:
         accesses, brought = min(self.most_accesses, warmth.accesses + rates[0] * seconds), rates[1] * seconds
-        wished = warmth.prefetched + brought / self.all_blocks
-        ratio, share = self._warmth(accesses, warmth.prefetched, wished)
+        # The unread blocks of each class, in blocks of mean length. A share p of them is cached when N - (1 - p) x
+        # unread blocks are in all: prefetch raises it to its own stop, or to the share that it brought, and eviction
+        # lowers it to what the cache keeps.
+        popularity, all_blocks = self.popularity, self.all_blocks
+        unread = popularity.claims * np.exp(-popularity.weights * accesses)
+        not_read = max(float(unread.sum()), SMALLEST)
+        stop = 1 - (all_blocks - self.room.prefetch_stops_blocks) / not_read
+        fits = 1 - (all_blocks - min(self.room.blocks_after_eviction, all_blocks)) / not_read
+        wished = min(warmth.prefetched + brought / all_blocks, stop)
+        share = max(0.0, min(max(warmth.prefetched, wished), fits, 1.0))
+        blocks = unread if popularity.room is None else unread / popularity.room
+        ratio = 1 - (1 - share) * float((popularity.weights * blocks).sum())
         return Warmth(
             accesses=accesses,
             prefetched_blocks=warmth.prefetched_blocks + brought,
             prefetched=share,
             hit_ratio=max(warmth.hit_ratio, ratio),
         )
-
-    def _warmth(self, accesses: float, before: float, wished: float) -> tuple[float, float]:
-        """Return the hit ratio, and the share of the unread blocks that prefetch holds, from its share before.
-
-        A share p of the unread blocks is cached when N - (1 - p) x unread blocks are in all: prefetch raises it to its
-        own stop, or to the share `wished`, and eviction lowers it to what the cache keeps.
-        """
-        unread = _unread(self.popularity, accesses)
-        all_blocks, not_read = self.all_blocks, max(float(unread.sum()), SMALLEST)
-        stop = 1 - (all_blocks - self.room.prefetch_stops_blocks) / not_read
-        fits = 1 - (all_blocks - min(self.room.blocks_after_eviction, all_blocks)) / not_read
-        share = max(0.0, min(max(before, min(wished, stop)), fits, 1.0))
-        blocks = unread if self.popularity.room is None else unread / self.popularity.room
-        return max(0.0, 1 - (1 - share) * float((self.popularity.weights * blocks).sum())), share
 
 
 def prefetch(fill: Fill, streams: Streams, rates: Rates) -> Prefetch:
@@ -180,7 +181,7 @@ def prefetch(fill: Fill, streams: Streams, rates: Rates) -> Prefetch:
         ("fill", fill.slot_bytes / rates.fill_bytes_per_second),
         ("cpu", fill.blocks * CPU_SECONDS_PER_BLOCK / min(streams.threads, rates.vcpus)),
     )
-    limit, seconds = max(terms, key=lambda term: term[1])
+    limit, seconds = max(terms, key=itemgetter(1))
     return Prefetch(seconds=seconds, limit=limit, terms=terms)
 
 
@@ -212,24 +213,12 @@ def curve(popularity: Popularity, room: CacheCapacity, course: WarmUpLoad) -> tu
     step_seconds = course.hours * SECONDS_PER_HOUR / (course.points * STEPS_PER_POINT)
     drawn = [(0.0, 0.0)]
     for step in range(1, course.points * STEPS_PER_POINT + 1):
-        warmth = warming.after(warmth, step_seconds, course.rates)
+        warmth = warming.after(
+            warmth, step_seconds, lambda ratio: (course.accesses_per_second(ratio), course.prefetched_blocks_per_second)
+        )
         if step % STEPS_PER_POINT == 0:
             drawn.append((step * step_seconds / SECONDS_PER_HOUR, warmth.hit_ratio))
     return tuple(drawn)
-
-
-def characteristic_accesses(popularity: Popularity, blocks_after_eviction: float) -> float:
-    """Return the accesses after which this many blocks have been read: Che's characteristic time; infinite for all."""
-    if blocks_after_eviction >= popularity.total_blocks:
-        return inf
-    uncached = float(popularity.claims.sum()) - blocks_after_eviction
-    low, high = 0.0, 1 / float(popularity.weights.max())
-    while _unread(popularity, high).sum() > uncached:
-        low, high = high, 2 * high
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _unread(popularity, middle).sum() > uncached else (low, middle)
-    return low
 
 
 def hours_to(ratio: float, drawn: tuple[tuple[float, float], ...]) -> float | None:
@@ -238,9 +227,3 @@ def hours_to(ratio: float, drawn: tuple[tuple[float, float], ...]) -> float | No
         if high >= ratio:
             return before + (after - before) * max(0.0, ratio - low) / (high - low) if high > low else before
     return None
-
-
-def _unread(popularity: Popularity, accesses: float) -> Floats:
-    """Return the unread blocks of each class after this many accesses, in blocks of mean length; shape (classes,)."""
-    unread: Floats = popularity.claims * np.exp(-popularity.weights * accesses)
-    return unread

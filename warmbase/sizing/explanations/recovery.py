@@ -23,7 +23,7 @@ from warmbase.sizing.recovery.bad_hours import load_bytes, log_bytes_per_second,
 from warmbase.sizing.recovery.export import export_copy, import_copy
 from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.server import region_server, restart
-from warmbase.sizing.server.region_server import fill_seconds, index_format
+from warmbase.sizing.server.region_server import fill_seconds
 from warmbase.sizing.server.restart import index_bytes_per_block
 
 MASTER = "HBase 2.6.2 ServerManager"
@@ -58,7 +58,7 @@ def persistence_explanations(candidate: Candidate) -> dict[str, Explanation]:
                 candidate.share.cached_blocks, "blocks", "warmbase.sizing.cache.bucket_cache.CacheDemand.blocks_cached"
             ),
             entry=computed(
-                index_bytes_per_block(index_format(candidate.inputs.world.release)),
+                index_bytes_per_block(candidate.inputs.world.release),
                 "B",
                 "warmbase.sizing.server.restart.index_bytes_per_block",
             ),

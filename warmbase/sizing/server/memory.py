@@ -71,12 +71,6 @@ class HeapNeeds(Struct, frozen=True, kw_only=True):
     write_queue_bytes: int
     persist_chunk_bytes: int
 
-    @property
-    def total_bytes(self) -> int:
-        """Return the sum of the needs, without the part that stays free."""
-        fixed_bytes = self.index_bytes + self.write_queue_bytes + self.persist_chunk_bytes
-        return self.l1_bytes + self.memstore_bytes + fixed_bytes
-
 
 class Heap(Struct, frozen=True, kw_only=True):
     """The heap as it is configured. Fractions are of `xmx_mib` and have two decimals, as HBase reads them."""
@@ -126,13 +120,23 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
 
     L1 and memstore are never below 5 % of it, and pass HBase's own check.
     """
-    fixed = needs.total_bytes - needs.l1_bytes - needs.memstore_bytes
-    shares = (needs.l1_bytes, needs.memstore_bytes)
-    xmx_mib = max(MINIMUM_MIB, _stepped(_least_bytes(fixed, *shares)))
+    fixed, shares = (
+        needs.index_bytes + needs.write_queue_bytes + needs.persist_chunk_bytes,
+        (needs.l1_bytes, needs.memstore_bytes),
+    )
+    # A lower bound: each share takes its bytes, and at least its least fraction of the heap.
+    rest = 1 - FREE_FRACTION
+    least_bytes = max(
+        (fixed + needs.l1_bytes + needs.memstore_bytes) / rest,
+        (fixed + needs.l1_bytes) / (rest - MINIMUM_FRACTION),
+        (fixed + needs.memstore_bytes) / (rest - MINIMUM_FRACTION),
+        fixed / (rest - 2 * MINIMUM_FRACTION),
+    )
+    xmx_mib = max(MINIMUM_MIB, STEP_MIB * math.ceil(least_bytes / MIB / STEP_MIB))
     while True:
-        l1_fraction, memstore_fraction = (
+        l1_fraction, memstore_fraction = [
             max(MINIMUM_FRACTION, math.ceil(PERCENTS * share / (xmx_mib * MIB)) / PERCENTS) for share in shares
-        )
+        ]
         used = l1_fraction + memstore_fraction + fixed / (xmx_mib * MIB)
         if used <= 1 - FREE_FRACTION and within_heap_limit(l1_fraction, memstore_fraction):
             return Heap(
@@ -142,24 +146,6 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
                 memstore_fraction=memstore_fraction,
             )
         xmx_mib += STEP_MIB
-
-
-def _least_bytes(fixed: int, l1_bytes: int, memstore_bytes: int) -> float:
-    """Return a lower bound of the heap: each share takes its bytes, and at least its least fraction of the heap."""
-
-    def bound(needed_bytes: int, *, least_fractions: int) -> float:
-        return (fixed + needed_bytes) / (1 - FREE_FRACTION - least_fractions * MINIMUM_FRACTION)
-
-    return max(
-        bound(l1_bytes + memstore_bytes, least_fractions=0),
-        bound(l1_bytes, least_fractions=1),
-        bound(memstore_bytes, least_fractions=1),
-        bound(0, least_fractions=2),
-    )
-
-
-def _stepped(need_bytes: float) -> int:
-    return STEP_MIB * math.ceil(need_bytes / MIB / STEP_MIB)
 
 
 SYSTEM_BYTES: Final = 2 * GIB
@@ -190,15 +176,9 @@ class NotEnoughMemory(ValueError):
         super().__init__(text)
 
 
-def direct_bytes(handlers: int) -> int:
-    """-XX:MaxDirectMemorySize: the buffer pool of the RPC server and what else is direct, in whole MiB."""
-    pool_bytes = handlers * POOL_BUFFERS_PER_HANDLER * POOL_BUFFER_BYTES
-    return math.ceil((pool_bytes + NETTY_BYTES) / MIB) * MIB
-
-
 def most_handlers(ram_bytes: int, heap: Heap) -> int:
     """Return how many handlers have room for their buffers beside this heap; negative if not even the heap fits."""
-    spare_bytes = ram_bytes - sum(_parts(heap).values()) - _least_page_cache_bytes(ram_bytes)
+    spare_bytes = ram_bytes - sum(_parts(heap).values()) - math.ceil(PAGE_CACHE_FRACTION * ram_bytes)
     pool_bytes = math.floor(spare_bytes / MIB) * MIB - NETTY_BYTES
     return math.floor(pool_bytes / (POOL_BUFFERS_PER_HANDLER * POOL_BUFFER_BYTES))
 
@@ -208,9 +188,11 @@ def split_memory(ram_bytes: int, heap: Heap, handlers: int) -> NodeMemory:
 
     Raises NotEnoughMemory when less than a tenth would be left to the page cache.
     """
-    parts = {**_parts(heap), "direct": direct_bytes(handlers)}
+    # -XX:MaxDirectMemorySize: the buffer pool of the RPC server and what else is direct, in whole MiB.
+    pool_bytes = handlers * POOL_BUFFERS_PER_HANDLER * POOL_BUFFER_BYTES
+    parts = {**_parts(heap), "direct": math.ceil((pool_bytes + NETTY_BYTES) / MIB) * MIB}
     page_cache_bytes = ram_bytes - sum(parts.values())
-    least_bytes = _least_page_cache_bytes(ram_bytes)
+    least_bytes = math.ceil(PAGE_CACHE_FRACTION * ram_bytes)
     missing_bytes = least_bytes - page_cache_bytes
     if missing_bytes > 0:
         raise NotEnoughMemory(
@@ -231,7 +213,3 @@ def _parts(heap: Heap) -> dict[str, int]:
         "heap": heap.xmx_bytes,
         "jvm": JVM_FIXED_BYTES + math.ceil(JVM_FRACTION * heap.xmx_bytes),
     }
-
-
-def _least_page_cache_bytes(ram_bytes: int) -> int:
-    return math.ceil(PAGE_CACHE_FRACTION * ram_bytes)

@@ -21,7 +21,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.ground.instance import InstanceType
-from warmbase.ground.release import Release
 from warmbase.ground.units import MIB
 from warmbase.sizing.cache.allocator import ACCEPT_FACTOR
 from warmbase.sizing.cache.bucket_cache import WRITER_THREADS, CacheDemand
@@ -46,14 +45,12 @@ from warmbase.sizing.server.memory import (
     split_memory,
 )
 from warmbase.sizing.server.restart import (
-    IndexFormat,
     Persistence,
     Restart,
     RestartLoad,
     chunk_heap_bytes,
     persistence,
     restart,
-    shortened,
 )
 from warmbase.sizing.server.write_path import FileWriting, memstore_bytes
 from warmbase.sizing.service.inputs import SizingInputs, WriteShare
@@ -78,28 +75,15 @@ class CallQueues(Struct, frozen=True, kw_only=True):
     read_handlers: int
 
 
-def handlers_for(readers: int, *, writes: bool) -> int:
-    """Return how many handlers there must be so that this many are left for reads."""
-    if not writes:
-        return readers
-    return max(readers + FEWEST_WRITERS, ceil(readers / (WHOLE - WRITE_FRACTION)))
-
-
 def call_queues(handlers: int, pinned: float | None = None, *, writes: bool) -> CallQueues:
     """Return separate queues if the workload writes, and shared ones if not; a pinned read fraction decides first."""
+    read_fraction = SHARED
     if pinned is not None:
-        return _queues(handlers, pinned)
-    if not writes:
-        return _queues(handlers, SHARED)
-    wanted = min(floor(MOST_WRITERS_FRACTION * handlers), max(FEWEST_WRITERS, ceil(WRITE_FRACTION * handlers)))
-    read_fraction = floor(PERCENTS * (handlers - wanted) / handlers) / PERCENTS
-    return _queues(handlers, read_fraction)
-
-
-def _queues(handlers: int, read_fraction: float) -> CallQueues:
-    if read_fraction == SHARED:
-        return CallQueues(read_fraction=SHARED, read_handlers=handlers)
-    writers = max(1, handlers - max(1, round(handlers * read_fraction)))
+        read_fraction = pinned
+    elif writes:
+        wanted = min(floor(MOST_WRITERS_FRACTION * handlers), max(FEWEST_WRITERS, ceil(WRITE_FRACTION * handlers)))
+        read_fraction = floor(PERCENTS * (handlers - wanted) / handlers) / PERCENTS
+    writers = 0 if read_fraction == SHARED else max(1, handlers - max(1, round(handlers * read_fraction)))
     return CallQueues(read_fraction=read_fraction, read_handlers=handlers - writers)
 
 
@@ -183,7 +167,8 @@ class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @property
     def prefetch_threads(self) -> int:
         """Return `hbase.hfile.thread.prefetch`."""
-        return self.inputs.requirements.pins.prefetch_threads or prefetch_threads(self.instance)
+        pinned = self.inputs.requirements.pins.prefetch_threads
+        return pinned or max(FEWEST_PREFETCH_THREADS, PREFETCH_THREADS_PER_VCPU * self.instance.vcpus)
 
     @property
     def open_region_threads(self) -> int:
@@ -195,15 +180,16 @@ class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     @property
     def s3_connections(self) -> int:
-        """Return `fs.s3a.connection.maximum`."""
+        """Return `fs.s3a.connection.maximum`: for every thread that may hold one, and never below Hadoop's default."""
+        threads = self.handlers + self.prefetch_threads + WRITING_THREADS
         pinned = self.inputs.requirements.pins.s3_connections
-        return pinned or s3_connections(self.handlers, self.prefetch_threads)
+        return pinned or max(DEFAULT_S3_CONNECTIONS, S3_CONNECTIONS_PER_THREAD * threads)
 
     @property
     def persistence(self) -> Persistence:
         """Return how the index of the cache is kept on disk."""
         rate = self.disk_bytes_per_second or INFINITE
-        return persistence(self.share.cached_blocks, rate, index_format(self.inputs.world.release))
+        return persistence(self.share.cached_blocks, rate, self.inputs.world.release)
 
     @cached_property
     def restart(self) -> Restart:
@@ -211,10 +197,7 @@ class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
         Raises ValueError if the master cannot wait for it.
         """
-        pinned, most = (
-            self.inputs.requirements.pins.retain_retries,
-            self.inputs.requirements.targets.offline_after_crash_seconds,
-        )
+        requirements = self.inputs.requirements
         load = RestartLoad(
             heap_bytes=self.heap.xmx_bytes,
             cached_blocks=self.share.cached_blocks,
@@ -225,8 +208,7 @@ class RegionServer(Struct, frozen=True, kw_only=True, eq=False, dict=True):
             restores_in_background=self.inputs.world.release.index_restored_in_background,
             retained=self.share.cache_bytes > 0,
         )
-        timing = restart(load, pinned)
-        return timing if most is None or pinned else shortened(timing, most)
+        return restart(load, requirements.pins.retain_retries, requirements.targets.offline_after_crash_seconds)
 
 
 def region_server(
@@ -276,23 +258,15 @@ def server_heap(inputs: SizingInputs, share: ServerShare) -> tuple[HeapNeeds, He
     return needs, heap(needs, collector)
 
 
-def index_format(release: Release) -> IndexFormat:
-    """Return how that release writes the index of its cache."""
-    return IndexFormat.FROM_2_6_5 if release.index_restored_in_background else IndexFormat.UNTIL_2_6_4
-
-
-def prefetch_threads(instance: InstanceType) -> int:
-    """Return `hbase.hfile.thread.prefetch` for this instance."""
-    return max(FEWEST_PREFETCH_THREADS, PREFETCH_THREADS_PER_VCPU * instance.vcpus)
-
-
 def handlers(instance: InstanceType, workload: Workload, sized_heap: Heap, reads_in_progress: float) -> int:
     """Return `hbase.regionserver.handler.count`: as many as the load keeps busy, within the heap and the RAM.
 
     A handler that waits for a disk or for S3 uses no CPU, so handlers cost memory and nothing else.
     """
-    readers = math.ceil(reads_in_progress)
-    wanted = handlers_for(readers, writes=workload.write_bytes_per_second > 0)
+    wanted = math.ceil(reads_in_progress)
+    if workload.write_bytes_per_second:
+        # So many that this many are left for reads.
+        wanted = max(wanted + FEWEST_WRITERS, ceil(wanted / (WHOLE - WRITE_FRACTION)))
     for_load = max(DEFAULT_HANDLERS, HANDLER_STEP * math.ceil(wanted / HANDLER_STEP))
     for_answers = int(ANSWERS_FRACTION * sized_heap.xmx_bytes / answer_bytes(workload))
     return max(FEWEST_HANDLERS, min(for_load, for_answers, most_handlers(instance.memory_bytes, sized_heap)))
@@ -301,12 +275,6 @@ def handlers(instance: InstanceType, workload: Workload, sized_heap: Heap, reads
 def answer_bytes(workload: Workload) -> int:
     """Return the bytes of the answer that one handler builds; for several tables, the largest mean answer."""
     return max(1, *(part.row_bytes * part.reads.rows for part in workload.parts))
-
-
-def s3_connections(threads_that_answer: int, threads_that_prefetch: int) -> int:
-    """Connections to S3 for every thread that may hold one, and never fewer than Hadoop's default."""
-    threads = threads_that_answer + threads_that_prefetch + WRITING_THREADS
-    return max(DEFAULT_S3_CONNECTIONS, S3_CONNECTIONS_PER_THREAD * threads)
 
 
 def flush_writing(workload: Workload, *, caches: bool) -> FileWriting:
@@ -350,29 +318,23 @@ def fill_of(demand: CacheDemand, share: ServerShare) -> Fill:
     )
 
 
-def cache_room(demand: CacheDemand, cache_bytes: float) -> CacheCapacity:
-    """Return how many blocks caches of this many bytes hold in the whole cluster, and how many prefetch brings."""
-    slots = cache_bytes / demand.claimed_bytes / ACCEPT_FACTOR
-    factor = slots * ACCEPT_FACTOR / demand.swing.full_blocks
-    blocks_after_eviction = (
-        demand.cacheable.count
-        if slots * ACCEPT_FACTOR >= demand.cacheable.count
-        else demand.swing.blocks_after_eviction * factor
-    )
-    return CacheCapacity.of(slots=slots, blocks_after_eviction=blocks_after_eviction)
-
-
 def cold_start(inputs: SizingInputs, share: ServerShare, cluster: ServingCluster, threads: int) -> ColdStart:
     """Return the servers with empty caches under the workload, each with its share."""
-    demand, servers = inputs.demand, cluster.servers
+    demand, servers, everything = inputs.demand, cluster.servers, inputs.demand.cacheable.count
     alone, blocks = fill_seconds(demand, share, cluster, threads), share.prefetched_blocks * servers
+    # The blocks that the caches of the whole cluster hold when they are full, and after an eviction.
+    slots = share.cache_bytes * servers / demand.claimed_bytes / ACCEPT_FACTOR
+    full = slots * ACCEPT_FACTOR
+    after_eviction = (
+        everything if full >= everything else demand.swing.blocks_after_eviction * (full / demand.swing.full_blocks)
+    )
     return ColdStart(
         cluster=cluster,
         read=inputs.read,
         timings=inputs.timings,
         load=inputs.requirements.workload.load,
         popularity=demand.cacheable.popularity,
-        room=cache_room(demand, share.cache_bytes * servers),
+        room=CacheCapacity.of(slots=slots, blocks_after_eviction=after_eviction),
         prefetching=Prefetching(
             blocks=blocks,
             blocks_per_second=blocks / alone.seconds,

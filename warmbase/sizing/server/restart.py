@@ -28,78 +28,17 @@ Source: HBase 2.6.2 and 2.6.4 ReopenTableRegionsProcedure.
 
 from __future__ import annotations
 
-from enum import Enum
 from math import ceil, log2
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from warmbase.ground.units import GIB, KIB, MIB, TIB
+from warmbase.ground.release import Release
+from warmbase.ground.units import GIB, MIB
 
-BITS_PER_BYTE: Final = 7
-FILE_NAME_CHARACTERS: Final = 32
-"""The length of a store file's name, which each entry repeats; bulk-loaded files have longer ones."""
-FLAG_BYTES: Final = 2
-"""A field of a small number: tag and value."""
-
-
-class Numbers(Struct, frozen=True, kw_only=True):
-    """How large the numbers of an index are: offsets and counters are spread evenly below these.
-
-    `file_bytes` is the size of a store file, `cache_bytes` that of the cache, `block_bytes` a block's cached length,
-    `accesses` how often blocks were cached or read since the server started, `up_seconds` how long the node is up.
-    """
-
-    file_bytes: float
-    cache_bytes: float
-    block_bytes: float
-    accesses: float
-    up_seconds: float
-
-
-def entry_bytes(numbers: Numbers, name_characters: int = FILE_NAME_CHARACTERS) -> float:
-    """Mean length of one block's entry, with its own tag and length."""
-    key = [
-        _delimited(name_characters),
-        1 + mean_varint_bytes(numbers.file_bytes),
-        FLAG_BYTES,  # the block's type
-        FLAG_BYTES,  # whether it is a primary replica's
-    ]
-    value = [
-        1 + mean_varint_bytes(numbers.cache_bytes),
-        1 + varint_bytes(numbers.block_bytes),
-        1 + mean_varint_bytes(numbers.accesses),
-        FLAG_BYTES,  # the deserialiser
-        FLAG_BYTES,  # the priority
-        1 + varint_bytes(1e9 * numbers.up_seconds),
-        1 + varint_bytes(numbers.block_bytes),  # as it is in the store file
-    ]
-    return _delimited(_delimited(sum(key)) + _delimited(sum(value)))
-
-
-def varint_bytes(number: float) -> int:
-    """Return the length of one number, at least 0, as a varint."""
-    return max(1, -(-int(number).bit_length() // BITS_PER_BYTE))
-
-
-def mean_varint_bytes(limit: float) -> float:
-    """Return the mean length of numbers that are spread evenly from 0 to the limit."""
-    longer = (1 - float(1 << BITS_PER_BYTE * count) / limit for count in range(1, varint_bytes(limit)))
-    return 1 + sum(max(0.0, share) for share in longer)
-
-
-def _delimited(length: float) -> float:
-    return 1 + varint_bytes(length) + length
-
-
-# judgement: a large cache and its numbers after months: what is planned must find room then.
-LARGE: Final = Numbers(
-    file_bytes=10 * GIB, cache_bytes=TIB, block_bytes=64 * KIB, accesses=2**32, up_seconds=90 * 86_400
-)
-INDEX_BYTES_PER_BLOCK: Final = round(entry_bytes(LARGE), 1)
-
-
+# judgement: for a large cache and its numbers after months, because what is planned must find room then: store files of
+# 10 GiB, a cache of 1 TiB, blocks of 64 KiB, 2^32 accesses, and 90 days without a restart.
+INDEX_BYTES_PER_BLOCK: Final = 83.9
 # From 2.6.5 an entry also carries region and family: about 36 bytes more.
 REGION_AND_FAMILY_BYTES_PER_BLOCK: Final = 36
 # Measured with HBase 2.6.2: 0.5 to 2.4 µs a block, by collector and load.
@@ -123,13 +62,6 @@ DUMPS_OF_STOP: Final = 2
 COPIES_ON_DISK: Final = 2
 
 
-class IndexFormat(Enum):
-    """How an HBase version writes the index; neither reads the other, so crossing them starts cold."""
-
-    UNTIL_2_6_4 = "until-2.6.4"
-    FROM_2_6_5 = "from-2.6.5"
-
-
 class Persistence(Struct, frozen=True, kw_only=True):
     """The persisted index of one RegionServer; `dump_seconds` at worst, `dump_fraction` = its share of time.
 
@@ -150,15 +82,9 @@ class Persistence(Struct, frozen=True, kw_only=True):
     stop_timeout_seconds: int
 
 
-def index_bytes(blocks: int, index_format: IndexFormat, name_characters: int = FILE_NAME_CHARACTERS) -> int:
-    """Size of the index file of that many cached blocks, for store file names of that many characters."""
-    return ceil(blocks * index_bytes_per_block(index_format, name_characters))
-
-
-def index_bytes_per_block(index_format: IndexFormat, name_characters: int = FILE_NAME_CHARACTERS) -> float:
-    """Mean length of one entry of the index file."""
-    per_block = INDEX_BYTES_PER_BLOCK + max(0, name_characters - FILE_NAME_CHARACTERS)
-    return per_block + (REGION_AND_FAMILY_BYTES_PER_BLOCK if index_format is IndexFormat.FROM_2_6_5 else 0)
+def index_bytes_per_block(release: Release) -> float:
+    """Mean length of one entry of the index file; neither of its two formats can be read by a release of the other."""
+    return INDEX_BYTES_PER_BLOCK + (REGION_AND_FAMILY_BYTES_PER_BLOCK if release.index_restored_in_background else 0)
 
 
 def dump_seconds(blocks: int, file_bytes: int, disk_bytes_per_second: float) -> float:
@@ -171,26 +97,22 @@ def chunk_heap_bytes(blocks: int) -> int:
     return CHUNK_HEAP_BYTES_PER_BLOCK * min(blocks, CHUNK_BLOCKS)
 
 
-def interval_ms(seconds: float) -> int:
-    """Whole minutes between dumps such that dumping takes a twentieth of the time at most."""
-    wanted_ms = ceil(seconds * 1000 / DUMP_TIME_FRACTION / MINUTE_MS) * MINUTE_MS
-    return min(LONGEST_INTERVAL_MS, max(SHORTEST_INTERVAL_MS, wanted_ms))
-
-
-def persistence(blocks: int, disk_bytes_per_second: float, index_format: IndexFormat) -> Persistence:
+def persistence(blocks: int, disk_bytes_per_second: float, release: Release) -> Persistence:
     """Return settings and cost of the persisted index of one RegionServer that caches `blocks` blocks."""
-    size = index_bytes(blocks, index_format)
+    size = ceil(blocks * index_bytes_per_block(release))
     seconds = dump_seconds(blocks, size, disk_bytes_per_second)
-    interval = interval_ms(seconds)
+    # Whole minutes between dumps such that dumping takes a twentieth of the time at most.
+    wanted_ms = ceil(seconds * 1000 / DUMP_TIME_FRACTION / MINUTE_MS) * MINUTE_MS
+    interval_ms = min(LONGEST_INTERVAL_MS, max(SHORTEST_INTERVAL_MS, wanted_ms))
     return Persistence(
-        interval_ms=interval,
+        interval_ms=interval_ms,
         chunk_blocks=CHUNK_BLOCKS,
         chunk_heap_bytes=chunk_heap_bytes(blocks),
         index_bytes=size,
         file_bytes=COPIES_ON_DISK * size,
         dump_seconds=seconds,
-        dump_fraction=seconds * 1000 / interval,
-        write_bytes_per_second=size * 1000 / interval,
+        dump_fraction=seconds * 1000 / interval_ms,
+        write_bytes_per_second=size * 1000 / interval_ms,
         stop_timeout_seconds=STOP_SECONDS + ceil(DUMPS_OF_STOP * seconds),
     )
 
@@ -287,11 +209,14 @@ def opening_seconds(server: RestartLoad) -> float:
     return rounds * S3_TRIPS_PER_REGION * server.s3_trip_seconds
 
 
-def restart(server: RestartLoad, pinned_retries: int | None = None) -> Restart:
+def restart(
+    server: RestartLoad, pinned_retries: int | None = None, most_window_seconds: float | None = None
+) -> Restart:
     """The phases of one clean restart, and the retries that let the server keep its regions through it.
 
-    The window covers the restore even where it runs in the background, and the opening too: a first region
-    that is slow to open must not lose the rest. Source of the phases: HBase 2.6.2-2.6.5, read and measured.
+    If the usual window would be longer than the most, it has no margin; a restart still fits. The window covers the
+    restore even where it runs in the background, and the opening too: a first region that is slow to open must not lose
+    the rest. Source of the phases: HBase 2.6.2-2.6.5, read and measured.
     """
     pre_touch = server.heap_bytes / PRE_TOUCH_BYTES_PER_SECOND if server.pre_touch else 0.0
     restore = restore_seconds(server.cached_blocks)
@@ -299,8 +224,12 @@ def restart(server: RestartLoad, pinned_retries: int | None = None) -> Restart:
     late = late_seconds(away) if server.retained else 0.0
     opening = opening_seconds(server) + (max(0.0, restore - late) if server.restores_in_background else 0.0)
     stop = server.cached_blocks * DUMP_SECONDS_PER_BLOCK
-    chosen = retain_retries(RETAIN_MARGIN * (away + opening)) if server.retained else 0
+    chosen, margin = retain_retries(RETAIN_MARGIN * (away + opening)) if server.retained else 0, RETAIN_MARGIN
     retries = chosen if pinned_retries is None else pinned_retries
+    window = retention_window_seconds(retries)
+    if most_window_seconds is not None and not pinned_retries and window > most_window_seconds:
+        retries, margin = retain_retries(away + opening), NO_MARGIN
+        window = retention_window_seconds(retries)
     return Restart(
         stop_seconds=stop,
         pre_touch_seconds=pre_touch,
@@ -311,25 +240,10 @@ def restart(server: RestartLoad, pinned_retries: int | None = None) -> Restart:
         opening_seconds=opening,
         seconds=stop + away + late + opening,
         retain_retries=retries,
-        retain_margin=RETAIN_MARGIN,
-        retention_window_seconds=retention_window_seconds(retries),
-        crash_offline_seconds=retention_window_seconds(retries),
-        wait_for_servers_ms=1000 * ceil(RETAIN_MARGIN * away),
-    )
-
-
-def shortened(timing: Restart, most_seconds: float) -> Restart:
-    """Return the restart with a window without margin if the usual window is too long; a restart still fits."""
-    if timing.retention_window_seconds <= most_seconds:
-        return timing
-    retries = retain_retries(timing.away_seconds + timing.opening_seconds)
-    window = retention_window_seconds(retries)
-    return replace(
-        timing,
-        retain_retries=retries,
-        retain_margin=NO_MARGIN,
+        retain_margin=margin,
         retention_window_seconds=window,
         crash_offline_seconds=window,
+        wait_for_servers_ms=1000 * ceil(RETAIN_MARGIN * away),
     )
 
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from warmbase.ground.units import MIB
-from warmbase.sizing.server.restart import INDEX_BYTES_PER_BLOCK, Numbers, entry_bytes, mean_varint_bytes, varint_bytes
+from lab.prediction import Numbers, entry_bytes, mean_varint_bytes, varint_bytes
+from warmbase.ground.units import GIB, KIB, MIB, TIB
+from warmbase.sizing.server.restart import INDEX_BYTES_PER_BLOCK
 
 SMALL = Numbers(file_bytes=8 * MIB, cache_bytes=150 * MIB, block_bytes=4_500, accesses=28_000, up_seconds=2e5)
 
@@ -52,5 +53,7 @@ def test_larger_numbers_never_make_a_shorter_entry(name: str, times: float) -> N
 
 
 def test_a_plan_has_room_for_more_than_was_ever_measured() -> None:
+    large = Numbers(file_bytes=10 * GIB, cache_bytes=TIB, block_bytes=64 * KIB, accesses=2**32, up_seconds=90 * 86_400)
+    assert round(entry_bytes(large), 1) == INDEX_BYTES_PER_BLOCK
     # 81.5 of two million blocks.
     assert 81.5 < INDEX_BYTES_PER_BLOCK < 90
