@@ -1,10 +1,24 @@
-"""Hypothesis strategies for cluster specifications that every interface of EMR can state."""
+"""Hypothesis strategies for cluster specifications that every interface of EMR can state, and two of these forms."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from hypothesis import strategies as st
 
-from warmbase.emr.cluster_spec import BootstrapAction, ClusterSpec, EbsVolume, InstanceGroup, Setting, Settings
+from warmbase.emr.api import write_run_job_flow
+from warmbase.emr.cloudformation import write_classifications, write_group, write_text
+from warmbase.emr.cluster_spec import (
+    GROUPS,
+    BootstrapAction,
+    ClusterSpec,
+    EbsVolume,
+    InstanceGroup,
+    Setting,
+    Settings,
+    classifications_of,
+)
 
 NAMES = st.sampled_from(["hbase", "hbase-site", "hbase-env", "core-site", "emr-metrics", "yarn-site"])
 PATHS = st.one_of(NAMES, NAMES.map(lambda name: f"{name}/export"))
@@ -61,3 +75,43 @@ CLUSTERS = st.builds(
     | st.tuples(groups("primary"), groups("core"), groups("task"), groups("task")),
     bootstrap_actions=st.lists(ACTIONS, max_size=2).map(tuple),
 )
+
+
+def template_properties(spec: ClusterSpec) -> dict[str, Any]:
+    """Return the properties of an AWS::EMR::Cluster that state the same."""
+    identity = {"Name": spec.name, "ReleaseLabel": spec.release_label, "OSReleaseLabel": spec.os_release}
+    instances: dict[str, Any] = {}
+    for group in spec.groups:
+        key, value = GROUPS[group.role].cloudformation, write_group(group)
+        instances[key] = [*instances.get(key, ()), value] if group.role == "task" else value
+    return {
+        **{key: value for key, value in identity.items() if value is not None},
+        "Applications": [{"Name": name} for name in spec.applications],
+        "Configurations": write_classifications(classifications_of(spec.settings)),
+        "BootstrapActions": [
+            {
+                "Name": action.name,
+                "ScriptBootstrapAction": {
+                    "Path": write_text(action.script),
+                    "Args": list(map(write_text, action.arguments)),
+                },
+            }
+            for action in spec.bootstrap_actions
+        ],
+        "Instances": instances,
+    }
+
+
+def command_words(spec: ClusterSpec) -> list[str]:
+    """Return the words of `aws emr create-cluster` that state the same, as far as lint reads them."""
+    request = write_run_job_flow(spec)
+    groups = [
+        {"InstanceGroupType" if key == "InstanceRole" else key: value for key, value in group.items()}
+        for group in request["Instances"]["InstanceGroups"]
+    ]
+    return [
+        *("aws", "emr", "create-cluster", "--name", spec.name or "", "--release-label", spec.release_label or ""),
+        *(["--applications"] if spec.applications else []),
+        *(f"Name={name}" for name in spec.applications),
+        *("--configurations", json.dumps(request["Configurations"]), "--instance-groups", json.dumps(groups)),
+    ]

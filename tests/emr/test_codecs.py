@@ -1,4 +1,4 @@
-"""Each codec reads back what it writes, and writes back what the shipped environments contain."""
+"""The codecs of EMR's API and of CloudFormation read what is written, and a shipped template as it is."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.emr.clusters import CLUSTERS
+from tests.emr.clusters import CLUSTERS, template_properties
 from tests.shipped import ENVIRONMENTS
 from tests.stacks.template import Templates, cluster
-from warmbase.configurations.launch import Launch, planned_spec
 from warmbase.emr import api, cloudformation
 from warmbase.emr.cluster_spec import Classification, ClusterSpec, EbsVolume, classifications_of, counted, settings_of
 
@@ -23,29 +22,14 @@ def via_json(value: object) -> Any:
 
 
 @given(CLUSTERS)
-def test_the_api_codec_reads_what_it_writes(spec: ClusterSpec) -> None:
-    assert api.read_run_job_flow(via_json(api.write_run_job_flow(spec)), "test") == spec
-
-
-@given(CLUSTERS)
 def test_the_cloudformation_codec_reads_what_it_writes(spec: ClusterSpec) -> None:
-    assert cloudformation.read_cluster(via_json(cloudformation.write_cluster(spec)), "test") == spec
-
-
-@given(CLUSTERS)
-def test_the_create_cluster_codec_reads_what_it_writes(spec: ClusterSpec) -> None:
-    assert api.read_create_cluster(api.write_create_cluster(spec), "test") == spec
-
-
-def test_another_command_is_refused() -> None:
-    with pytest.raises(ValueError, match="no aws emr create-cluster: aws emr list-clusters"):
-        api.read_create_cluster(["aws", "emr", "list-clusters"], "test")
+    assert cloudformation.read_cluster(via_json(template_properties(spec)), "test") == spec
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_a_shipped_template_is_written_as_it_was_read(name: str, templates: Callable[[str], Templates]) -> None:
     properties = cluster(templates(name), name)
-    written = cloudformation.write_cluster(cloudformation.read_cluster(properties, name))
+    written = template_properties(cloudformation.read_cluster(properties, name))
     # CDK joins the option and the address of each asset, which says the same as one Fn::Sub.
     shipped = {**properties, "BootstrapActions": [with_sub(action) for action in properties["BootstrapActions"]]}
     groups = written["Instances"]
@@ -63,12 +47,6 @@ def with_sub(value: Any) -> Any:
         separator, parts = value["Fn::Join"]
         return {"Fn::Sub": separator.join(part if isinstance(part, str) else part["Fn::Sub"] for part in parts)}
     return {key: with_sub(inner) for key, inner in value.items()}
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_a_shipped_request_is_written_as_it_was_read(name: str, launches: Callable[[str], Launch]) -> None:
-    request = api.write_run_job_flow(planned_spec(launches(name)))
-    assert api.write_run_job_flow(api.read_run_job_flow(request, name)) == request
 
 
 def test_a_text_that_hadoop_fills_in_is_escaped_where_cloudformation_fills_in_too() -> None:

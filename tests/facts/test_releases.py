@@ -47,7 +47,7 @@ def test_support_ends_later_with_each_release() -> None:
 
 
 def test_the_table_says_when_it_was_read() -> None:
-    assert re.search(r"\(\d{4}-\d{2}-\d{2}\)$", unknown_release("emr-7.99.0").why)
+    assert re.search(r"\(\d{4}-\d{2}-\d{2}\)$", unknown_release("emr-7.99.0")[0])
 
 
 def test_improvements_are_those_of_newer_releases() -> None:
@@ -72,6 +72,6 @@ def test_improvements_are_those_of_newer_releases() -> None:
 )
 def test_a_release_that_is_not_in_the_table_is_refused_for_its_own_reason(label: str, why: str) -> None:
     """From EMR 8 on, the advice to add the release to the table would lead to a cluster that cannot start."""
-    refused = unknown_release(label)
-    assert refused.why.startswith(why)
-    assert ("add the release" in refused.fix) == (label == "emr-7.99.0")
+    refused, fix = unknown_release(label)
+    assert refused.startswith(why)
+    assert ("add the release" in fix) == (label == "emr-7.99.0")

@@ -22,8 +22,9 @@ from warmbase.configurations.properties.property import (
     Whole,
     number,
 )
-from warmbase.emr.cluster_spec import ClusterSpec, EbsVolume, InstanceGroup, Setting, counted
+from warmbase.emr.cluster_spec import ClusterSpec, InstanceGroup, counted
 from warmbase.engines.engine import ENGINES
+from warmbase.environments.environment import ACCOUNT_PSEUDO_PARAMETER
 from warmbase.ground.release import Release
 from warmbase.linter.secret import redacted
 
@@ -40,6 +41,7 @@ RESTARTS: Final = {
     "emr-metrics": "the CloudWatch agent",
 }
 """EMR Release Guide, emr-7140-release: what a reconfiguration restarts. HBase reads core-site and is not restarted."""
+EVERY_ROLE: Final = ("primary", "core")
 OF_THE_CLUSTER: Final = "of the cluster"
 
 
@@ -77,47 +79,39 @@ def changes(
     for role in roles:
         differences += _setting_changes(before, after, role, release)
         differences += _node_changes(before.group(role), after.group(role), role)
-    return tuple(sorted(_together(differences), key=lambda change: (-list(Applied).index(change.applied), change.key)))
-
-
-def _together(differences: Iterable[Change]) -> Iterator[Change]:
-    """Yield each change once, with all groups that it concerns."""
     groups_of: dict[Change, tuple[str, ...]] = {}
     for change in differences:
         without_groups = replace(change, groups=())
         groups_of[without_groups] = (*groups_of.get(without_groups, ()), *change.groups)
-    return (replace(change, groups=groups) for change, groups in groups_of.items())
+    together = [replace(change, groups=groups) for change, groups in groups_of.items()]
+    return tuple(sorted(together, key=lambda change: (-list(Applied).index(change.applied), change.key)))
 
 
 def _setting_changes(before: ClusterSpec, after: ClusterSpec, role: str, release: Release) -> Iterator[Change]:
     was, will = before.effective(role), after.effective(role)
     for path, key in dict.fromkeys((*was, *will)):
-        old, new = was.get((path, key)), will.get((path, key))
-        if before.shows(path.partition("/")[0]) and not (old and new and _same(old, new)):
-            yield _setting_change(old, new, role, release)
-
-
-def _same(old: Setting, new: Setting) -> bool:
-    return is_equivalent(CATALOGUE.get((new.classification, new.key)), old.value, new.value)
-
-
-def _setting_change(old: Setting | None, new: Setting | None, role: str, release: Release) -> Change:
-    path, key = next((setting.classification, setting.key) for setting in (old, new) if setting)
-    catalogued = CATALOGUE.get((path, key))
-    default = Applied.LIVE if path.startswith("emr-metrics") else Applied.ROLLING_RESTART
-    applied = catalogued.applied_in(release) if catalogued else default
-    return Change(
-        groups=(role,),
-        classification=path,
-        key=key,
-        before=_display(old),
-        after=_display(new),
-        applied=applied,
-        restarts=(_restarts(path) or "the daemons that read it") if applied is Applied.ROLLING_RESTART else "",
-        empties_cache=bool(catalogued and catalogued.holds_cache and role == "core") or applied is Applied.NEW_CLUSTER,
-        why=catalogued.reason if catalogued else _reason(path, key),
-        overridden=new.overridden if new else False,
-    )
+        old, new, catalogued = was.get((path, key)), will.get((path, key)), CATALOGUE.get((path, key))
+        same = old and new and is_equivalent(catalogued, old.value, new.value)
+        if same or not before.shows(path.partition("/")[0]):
+            continue
+        default = Applied.LIVE if path.startswith("emr-metrics") else Applied.ROLLING_RESTART
+        applied = catalogued.applied_in(release) if catalogued else default
+        reasons = (engine.changes.reason(path, key) for engine in ENGINES.values())
+        yield Change(
+            groups=(role,),
+            classification=path,
+            key=key,
+            before=redacted(key, old.value) if old else None,
+            after=redacted(key, new.value) if new else None,
+            applied=applied,
+            restarts=(_restarts(path) or "the daemons that read it") if applied is Applied.ROLLING_RESTART else "",
+            empties_cache=bool(catalogued and catalogued.holds_cache and role == "core")
+            or applied is Applied.NEW_CLUSTER,
+            why=catalogued.reason
+            if catalogued
+            else next(filter(None, reasons), "not in our catalogue: assumed to need a restart"),
+            overridden=new.overridden if new else False,
+        )
 
 
 def _restarts(path: str) -> str:
@@ -126,51 +120,75 @@ def _restarts(path: str) -> str:
     return RESTARTS.get(name) or next(filter(None, (engine.changes.restarts(name) for engine in ENGINES.values())), "")
 
 
-def _reason(path: str, key: str) -> str:
-    """Return why an engine sets a property that is not in our catalogue, or that none does."""
-    reasons = (engine.changes.reason(path, key) for engine in ENGINES.values())
-    return next(filter(None, reasons), "not in our catalogue: assumed to need a restart")
-
-
-def _display(setting: Setting | None) -> str | None:
-    if setting is None:
-        return None
-    return redacted(setting.key, setting.value)
-
-
 def _node_changes(before: InstanceGroup | None, after: InstanceGroup | None, role: str) -> Iterator[Change]:
     """Yield the changes of an instance group, as far as both sides state it."""
     if before is None or after is None:
         return
+    groups = (role,)
     if before.instance_type and before.instance_type != after.instance_type:
-        yield new_cluster(
-            (role,),
-            "InstanceType",
-            before.instance_type,
-            after.instance_type,
-            "the instance type of a group is fixed at launch",
+        why = "the instance type of a group is fixed at launch"
+        yield cluster_change(groups, "InstanceType", before.instance_type, after.instance_type, why)
+    was, will = (
+        ", ".join(
+            f"{volume.count} x {volume.size_gib} GiB {volume.type}, {volume.iops} IOPS, {volume.throughput_mib_s} MiB/s"
+            for volume in counted(group.volumes)
         )
-    was, will = (", ".join(map(_volume_text, counted(group.volumes))) for group in (before, after))
-    if before.volumes and was != will:
-        yield new_cluster((role,), "EbsConfiguration", was, will, "the volumes of a group are fixed at launch")
-    if before.count is not None and before.count != after.count:
-        yield _resize(role, before.count, after.count)
-
-
-def _volume_text(volume: EbsVolume) -> str:
-    return f"{volume.count} x {volume.size_gib} GiB {volume.type}, {volume.iops} IOPS, {volume.throughput_mib_s} MiB/s"
-
-
-def _resize(role: str, before: int, after: int | None) -> Change:
-    if role == "primary":
-        return new_cluster(
-            (role,), "InstanceCount", str(before), str(after), "the number of primaries is fixed at launch"
-        )
-    why = (
-        "new nodes start with an empty cache; removed nodes lose theirs: move their regions off first. Then update "
-        "the primaries, which wait for this many servers"
+        for group in (before, after)
     )
-    return _live("InstanceCount", str(before), str(after), why)
+    if before.volumes and was != will:
+        why = "the volumes of a group are fixed at launch"
+        yield cluster_change(groups, "EbsConfiguration", was, will, why)
+    if before.count is not None and before.count != after.count:
+        counts = str(before.count), str(after.count)
+        if role == "primary":
+            why = "the number of primaries is fixed at launch"
+            yield cluster_change(groups, "InstanceCount", *counts, why)
+        else:
+            why = (
+                "new nodes start with an empty cache; removed nodes lose theirs: move their regions off first. Then "
+                "update the primaries, which wait for this many servers"
+            )
+            yield cluster_change(("core",), "InstanceCount", *counts, why, Applied.LIVE)
+
+
+def _cluster_changes(before: ClusterSpec, after: ClusterSpec) -> Iterator[Change]:
+    if before.release_label and before.release_label != after.release_label:
+        why = "the release is fixed at launch"
+        yield cluster_change(EVERY_ROLE, "ReleaseLabel", before.release_label, after.release_label, why)
+    was, will = ", ".join(sorted(before.applications)), ", ".join(sorted(after.applications))
+    if was and was != will:
+        yield cluster_change(EVERY_ROLE, "Applications", was, will, "the applications are fixed at launch")
+    if before.fleets is not None:
+        why = "the choice of fleets or groups is fixed at launch"
+        yield cluster_change(EVERY_ROLE, "InstanceFleets", "fleets", "instance groups", why)
+    if before.managed_scaling is not None:
+        why = "EMR would add and remove RegionServers by the needs of YARN"
+        yield cluster_change(EVERY_ROLE, "ManagedScalingPolicy", "stated", None, why, Applied.LIVE)
+    if before.group("task") is not None:
+        why = "move the regions off the task nodes, then resize the group to 0"
+        yield cluster_change(("task",), "TaskInstanceGroups", "stated", None, why, Applied.LIVE)
+
+
+def cluster_change(  # noqa: PLR0913, PLR0917 - the columns of a table of changes
+    groups: tuple[str, ...],
+    key: str,
+    before: str,
+    after: str | None,
+    why: str,
+    applied: Applied = Applied.NEW_CLUSTER,
+) -> Change:
+    """Return a change of those groups that is not one of a property; most need a new cluster."""
+    return Change(
+        groups=groups,
+        classification=OF_THE_CLUSTER,
+        key=key,
+        before=before,
+        after=after,
+        applied=applied,
+        restarts="",
+        empties_cache=applied is Applied.NEW_CLUSTER,
+        why=why,
+    )
 
 
 def by_reconfiguration(change: Change) -> Change:
@@ -181,60 +199,6 @@ def by_reconfiguration(change: Change) -> Change:
     return replace(change, applied=Applied.ROLLING_RESTART, restarts=restarts)
 
 
-def new_cluster(groups: tuple[str, ...], key: str, before: str, after: str | None, why: str) -> Change:
-    """Return a change of those groups that a running cluster cannot have."""
-    return Change(
-        groups=groups,
-        classification=OF_THE_CLUSTER,
-        key=key,
-        before=before,
-        after=after,
-        applied=Applied.NEW_CLUSTER,
-        restarts="",
-        empties_cache=True,
-        why=why,
-    )
-
-
-def _cluster_changes(before: ClusterSpec, after: ClusterSpec) -> Iterator[Change]:
-    if before.release_label and before.release_label != after.release_label:
-        why = "the release is fixed at launch"
-        yield _for_all(new_cluster(("core",), "ReleaseLabel", before.release_label, after.release_label, why))
-    was, will = ", ".join(sorted(before.applications)), ", ".join(sorted(after.applications))
-    if was and was != will:
-        yield _for_all(new_cluster(("core",), "Applications", was, will, "the applications are fixed at launch"))
-    if before.fleets is not None:
-        why = "the choice of fleets or groups is fixed at launch"
-        yield _for_all(new_cluster(("core",), "InstanceFleets", "fleets", "instance groups", why))
-    if before.managed_scaling is not None:
-        why = "EMR would add and remove RegionServers by the needs of YARN"
-        yield _for_all(_live("ManagedScalingPolicy", "stated", None, why))
-    if before.group("task") is not None:
-        why = "move the regions off the task nodes, then resize the group to 0"
-        yield replace(_live("TaskInstanceGroups", "stated", None, why), groups=("task",))
-
-
-def _for_all(change: Change) -> Change:
-    return replace(change, groups=("primary", "core"))
-
-
-def _live(key: str, before: str, after: str | None, why: str) -> Change:
-    return Change(
-        groups=("core",),
-        classification=OF_THE_CLUSTER,
-        key=key,
-        before=before,
-        after=after,
-        applied=Applied.LIVE,
-        restarts="",
-        empties_cache=False,
-        why=why,
-    )
-
-
-ACCOUNT = "${AWS::AccountId}"
-
-
 def is_equivalent(catalogued: HBaseProperty | None, before: str, after: str) -> bool:
     """Return whether both values mean the same.
 
@@ -243,7 +207,8 @@ def is_equivalent(catalogued: HBaseProperty | None, before: str, after: str) -> 
     values = catalogued.values if catalogued else None
     if _normal(values, before) == _normal(values, after):
         return True
-    return ACCOUNT in after and _fills_in(after, before)
+    pattern = re.escape(after).replace(re.escape(ACCOUNT_PSEUDO_PARAMETER), r"\d{12}")
+    return ACCOUNT_PSEUDO_PARAMETER in after and re.fullmatch(pattern, before.strip()) is not None
 
 
 def _normal(values: Values | None, text: str) -> object:
@@ -255,8 +220,3 @@ def _normal(values: Values | None, text: str) -> object:
     if isinstance(values, Switch):
         return text.strip().lower()
     return " ".join(text.split())
-
-
-def _fills_in(pattern: str, text: str) -> bool:
-    """Return whether the text is the pattern with an account in it."""
-    return re.fullmatch(re.escape(pattern).replace(re.escape(ACCOUNT), r"\d{12}"), text.strip()) is not None

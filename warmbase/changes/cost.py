@@ -50,54 +50,37 @@ def impact_cost(changes: Sequence[Change], before: ClusterSpec, plan: Plan, pric
     applied = max((change.applied for change in changes), key=list(Applied).index, default=None)
     new = applied is Applied.NEW_CLUSTER
     restarts = not new and any(change.restarts_region_servers for change in changes)
-    empties = any(change.empties_cache for change in changes)
-    cold = new or (restarts and (empties or not _survives(before)))
-    lost = _cache_lost(before, plan, whole=cold)
+    empties = any(change.empties_cache for change in changes) or (SITE, PATH) not in before.effective("core")
+    cold = new or (restarts and empties)
+    # A cold RegionServer has no index to restore.
+    restart_seconds = plan.restart.seconds - (plan.restart.restore_seconds if cold else 0.0)
     warm_up = plan.warm_up.prefetch_seconds if cold else 0.0
     filled = plan.cache.size_bytes * plan.core.count if plan.bucket_cache and cold else 0
+    nodes = [line.usd_per_month for line in plan.cost.lines if line.item.startswith(("core ", "primary "))]
     return ImpactCost(
         applied=applied,
         region_servers=plan.core.count,
-        restart_seconds=plan.core.count * _one_restart_seconds(plan, cold=cold) if restarts else 0.0,
-        cache_lost_bytes=lost,
+        restart_seconds=plan.core.count * restart_seconds if restarts else 0.0,
+        cache_lost_bytes=_cache_lost(before, plan, whole=cold),
         warm_up_seconds=warm_up,
         get_usd=filled / GET_BYTES * prices.usd("s3-get"),
-        node_usd=_nodes_usd_per_hour(plan) * warm_up / SECONDS_PER_HOUR if new else 0.0,
+        node_usd=sum(nodes) / HOURS_PER_MONTH * warm_up / SECONDS_PER_HOUR if new else 0.0,
     )
-
-
-def _one_restart_seconds(plan: Plan, *, cold: bool) -> float:
-    """The restart of one RegionServer; a cold one has no index to restore."""
-    restart = plan.restart
-    return restart.seconds - (restart.restore_seconds if cold else 0.0)
-
-
-def _survives(before: ClusterSpec) -> bool:
-    """Return whether the old cache survives a restart."""
-    return (SITE, PATH) in before.effective("core")
 
 
 def _cache_lost(before: ClusterSpec, plan: Plan, *, whole: bool) -> int | None:
     """Return the bytes of the old cache, or of the nodes that are removed; None where count or size is not known."""
-    nodes = _nodes_lost(before, plan, whole=whole)
-    size = before.effective("core").get((SITE, SIZE))
-    if nodes == 0 or (size is None and before.only is None and (SITE, ENGINE) not in before.effective("core")):
+    core, task, settings = before.group("core"), before.group("task"), before.effective("core")
+    # The nodes that lose their cache, task nodes among them.
+    nodes = task.count if task else 0
+    if core is None or core.count is None or nodes is None:
+        nodes = None if whole else nodes
+    else:
+        nodes += core.count if whole else max(0, core.count - plan.core.count)
+    size = settings.get((SITE, SIZE))
+    if nodes == 0 or (size is None and before.only is None and (SITE, ENGINE) not in settings):
         return 0
     size_mib = number(size.value) if size else None
     if nodes is None or size_mib is None or not 1 <= size_mib <= MOST_MIB:
         return None
     return int(size_mib * MIB) * nodes
-
-
-def _nodes_lost(before: ClusterSpec, plan: Plan, *, whole: bool) -> int | None:
-    """Return the number of nodes that lose their cache, task nodes among them; None where it is not known."""
-    core, task = before.group("core"), before.group("task")
-    going = task.count if task else 0
-    if core is None or core.count is None or going is None:
-        return None if whole else going
-    return going + (core.count if whole else max(0, core.count - plan.core.count))
-
-
-def _nodes_usd_per_hour(plan: Plan) -> float:
-    nodes = [line for line in plan.cost.lines if line.item.startswith(("core ", "primary "))]
-    return sum(line.usd_per_month for line in nodes) / HOURS_PER_MONTH

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import asdict, fields, replace
 
-from warmbase.changes.change import Change, changes, new_cluster
+from warmbase.changes.change import EVERY_ROLE, Change, changes, cluster_change
 from warmbase.changes.cost import ImpactCost, impact_cost
 from warmbase.changes.planned_cluster import choice_of_nodes, launch_choice
 from warmbase.changes.recorded_launch import (
-    EVERY_ROLE,
     ImmutableSettings,
     changes_since_launch,
     immutable_changes,
@@ -94,7 +93,11 @@ def plan_comparison(before: PlanSide, after: PlanSide) -> PlanComparison:
     """Return the comparison. The plans are those that `warmbase plan` shows; how it is applied, `warmbase diff`."""
     comparison = _comparison(before, after)
     application = comparison.application
-    if before.plan is None or after.plan is None or application is None or not _changes_nodes_only(application):
+    if before.plan is None or after.plan is None or application is None:
+        return comparison
+    # A new cluster is needed, and only for nodes of another type or with other volumes.
+    keys = {change.key for change in application.changes if change.applied is Applied.NEW_CLUSTER}
+    if not keys or not keys <= OF_NODES:
         return comparison
     choice = after.environment.clusters[after.plan.cluster]
     family = before.plan.core.instance_type.partition(".")[0]
@@ -104,49 +107,33 @@ def plan_comparison(before: PlanSide, after: PlanSide) -> PlanComparison:
     return replace(comparison, same_nodes=_comparison(before, on_nodes))
 
 
-def _changes_nodes_only(application: Application) -> bool:
-    """Return whether a new cluster is needed, and only for nodes of another type or with other volumes."""
-    keys = {change.key for change in application.changes if change.applied is Applied.NEW_CLUSTER}
-    return bool(keys) and keys <= OF_NODES
-
-
 def _comparison(before: PlanSide, after: PlanSide) -> PlanComparison:
     plans = [side.plan for side in (before, after) if side.plan and side.plan.feasible]
     if len(plans) < 2 or before.environment.name != after.environment.name:  # noqa: PLR2004 - both
         return PlanComparison(before=before, after=after, application=None)
+    environment, was, will = after.environment, plans[0], plans[1]
     try:
-        application = _application(before, plans[0], after, plans[1])
+        launch = launch_with(environment, will, security_of_file(environment, before.record))
+        if before.record:
+            spec = recorded_spec(before.record)
+            further = [*changes_since_launch(before.record, environment, actions(launch))]
+        else:
+            earlier, account = before.environment, environment.account
+            if account and not earlier.account:
+                # Naming the account later is no difference.
+                root = replace(earlier.root, bucket=earlier.in_account(earlier.root.bucket, account))
+                was = replace(was, root=earlier.in_account(was.root, account))
+                earlier = replace(earlier, account=account, root=root)
+            spec = planned_spec(launch_with(earlier, was))
+            further = [*lasting_changes(before.environment, environment, will.cluster)]
+        pending = changes(spec, planned_spec(launch), EVERY_ROLE, releases()[will.release], further)
     except InvalidInput as error:
-        return PlanComparison(before=before, after=after, application=None, unknown=_reason(error))
-    return PlanComparison(before=before, after=after, application=application)
-
-
-def _reason(error: InvalidInput) -> str:
-    problem = error.problems[0]
-    return f"{problem.where}  {problem.what}: {problem.why}"
-
-
-def _application(before: PlanSide, was: Plan, after: PlanSide, will: Plan) -> Application:
-    environment = after.environment
-    launch = launch_with(environment, will, security_of_file(environment, before.record))
-    if before.record:
-        spec = recorded_spec(before.record)
-        further = [*changes_since_launch(before.record, environment, actions(launch))]
-    else:
-        spec = planned_spec(_launch_before(before.environment, was, environment.account))
-        further = [*lasting_changes(before.environment, environment, will.cluster)]
-    pending = changes(spec, planned_spec(launch), EVERY_ROLE, releases()[will.release], further)
+        problem = error.problems[0]
+        unknown = f"{problem.where}  {problem.what}: {problem.why}"
+        return PlanComparison(before=before, after=after, application=None, unknown=unknown)
     cost = impact_cost(pending, spec, will, price_table(environment.region))
-    return Application(launch=launch, changes=pending, cost=cost)
-
-
-def _launch_before(environment: Environment, plan: Plan, account: str | None) -> Launch:
-    """Return the launch in that account, if the environment names none itself: naming it later is no difference."""
-    if account and not environment.account:
-        root = replace(environment.root, bucket=environment.in_account(environment.root.bucket, account))
-        plan = replace(plan, root=environment.in_account(plan.root, account))
-        environment = replace(environment, account=account, root=root)
-    return launch_with(environment, plan)
+    application = Application(launch=launch, changes=pending, cost=cost)
+    return PlanComparison(before=before, after=after, application=application)
 
 
 def lasting_changes(before: Environment, after: Environment, cluster_name: str) -> Iterator[Change]:
@@ -156,7 +143,7 @@ def lasting_changes(before: Environment, after: Environment, cluster_name: str) 
     will = identity_of(after, cluster_name, after.account or before.account or "")
     for name in (field.name for field in fields(was)):
         if getattr(was, name) != getattr(will, name):
-            yield new_cluster(EVERY_ROLE, name, getattr(was, name), getattr(will, name), "it is fixed at launch")
+            yield cluster_change(EVERY_ROLE, name, getattr(was, name), getattr(will, name), "it is fixed at launch")
 
 
 class PlanFigures(Struct, frozen=True, kw_only=True):
@@ -203,7 +190,10 @@ class PlanFigures(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, plan: Plan) -> PlanFigures:
         """Return the figures of a plan."""
-        load, lost = plan.busiest_hour, plan.bad_hours.lost_node
+        load, lost, cold = plan.busiest_hour, plan.bad_hours.lost_node, plan.bad_hours.cold
+        cold_seconds = None
+        if cold is not None and plan.throughput.offered_reads_per_second is not None:
+            cold_seconds = math.inf if cold.carried_seconds is None else cold.carried_seconds
         return cls(
             environment=plan.environment,
             cluster=plan.cluster,
@@ -230,7 +220,7 @@ class PlanFigures(Struct, frozen=True, kw_only=True):
             mean_latency_ms=load.mean_latency_ms,
             p99_latency_ms=load.p99_latency_ms,
             warm_up_seconds=plan.warm_up.prefetch_seconds,
-            cold_seconds=_cold_seconds(plan),
+            cold_seconds=cold_seconds,
             restart_seconds=plan.restart.seconds,
             offline_seconds=lost.offline_seconds if lost else None,
             gets_per_hour_warm=plan.s3.gets_per_hour_warm,
@@ -241,19 +231,12 @@ class PlanFigures(Struct, frozen=True, kw_only=True):
 
 def delta(before: PlanFigures, after: PlanFigures) -> Mapping[str, float]:
     """Return by how much each number of `after` exceeds that of `before`, for the numbers that both have."""
-    numbers = _numbers(before)
-    return {name: value - numbers[name] for name, value in _numbers(after).items() if name in numbers}
-
-
-def _numbers(figures: PlanFigures) -> Mapping[str, float]:
-    values = {field.name: getattr(figures, field.name) for field in fields(figures)}
-    return {
-        name: value for name, value in values.items() if isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
-
-
-def _cold_seconds(plan: Plan) -> float | None:
-    cold = plan.bad_hours.cold
-    if cold is None or plan.throughput.offered_reads_per_second is None:
-        return None
-    return math.inf if cold.carried_seconds is None else cold.carried_seconds
+    earlier, later = (
+        {
+            name: value
+            for name, value in asdict(figures).items()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+        }
+        for figures in (before, after)
+    )
+    return {name: value - earlier[name] for name, value in later.items() if name in earlier}

@@ -57,9 +57,10 @@ class PlannedCluster(Struct, frozen=True, kw_only=True):
 
 def planned_cluster(environment: Environment, cluster_name: str, record: LaunchRecord | None) -> PlannedCluster:
     """The cluster with today's plan. Raises Infeasible where it misses its targets, InvalidInput for an override."""
-    launch = (
-        launch_of(environment, environment.clusters[cluster_name]) if record is None else replanned(environment, record)
-    )
+    if record is None:
+        launch = launch_of(environment, environment.clusters[cluster_name])
+    else:
+        launch = replanned(environment, record)
     return PlannedCluster(record=record, launch=launch)
 
 
@@ -67,7 +68,9 @@ def deployable_cluster(environment: Environment, cluster_name: str) -> PlannedCl
     """The cluster of that name. Raises as `deployable_clusters`."""
     records = launch_records(environment)
     check_kerberos_applies(environment, records)
-    return _checked(planned_cluster(environment, cluster_name, records.get(cluster_name)))
+    cluster = planned_cluster(environment, cluster_name, records.get(cluster_name))
+    check_deployable(cluster.launch)
+    return cluster
 
 
 def deployable_clusters(environment: Environment) -> Mapping[str, PlannedCluster]:
@@ -77,14 +80,8 @@ def deployable_clusters(environment: Environment) -> Mapping[str, PlannedCluster
     refuses and for a root that another environment has too; Infeasible for a cluster that misses its targets.
     """
     records = launch_records(environment)
-    check_kerberos_applies(environment, records)
     in_zone = in_recorded_zones(environment, records.values())
-    return {name: _checked(planned_cluster(in_zone, name, records.get(name))) for name in environment.clusters}
-
-
-def _checked(cluster: PlannedCluster) -> PlannedCluster:
-    check_deployable(cluster.launch)
-    return cluster
+    return {name: deployable_cluster(in_zone, name) for name in environment.clusters}
 
 
 def recorded_plan(record: LaunchRecord) -> RecordedPlan:

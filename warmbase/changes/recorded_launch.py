@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from warmbase.changes.change import Change, changes, new_cluster
+from warmbase.changes.change import EVERY_ROLE, Change, changes, cluster_change
 from warmbase.configurations.bootstrap import Action, actions, lasting_arguments, program, script
 from warmbase.configurations.launch import Launch, planned_spec
 from warmbase.emr.cloudformation import CLUSTER_TYPE, SECURITY_TYPE, read_cluster, resolved
@@ -19,7 +19,7 @@ from warmbase.emr.cluster_spec import ClusterSpec
 from warmbase.environments.environment import ACCOUNT_PSEUDO_PARAMETER, Environment, HBaseSecurity, Kerberos
 from warmbase.environments.launch_record import LaunchRecord
 from warmbase.facts.releases import releases
-from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.ground.errors import InvalidInput
 
 SAME_SCRIPT: Final = "the script as launched"
 DIGITS: Final = 12
@@ -51,48 +51,38 @@ def changes_since_launch(record: LaunchRecord, environment: Environment, planned
         recorded_properties(record, CLUSTER_TYPE).get("KerberosAttributes"),
     )
     yield from immutable_changes(was, environment)
-    yield from _actions(record, planned)
-
-
-def _actions(record: LaunchRecord, planned: Sequence[Action]) -> Iterator[Change]:
-    """Yield a change for each action whose script, programs or arguments differ."""
-    was, now = dict(_recorded_actions(record)), {action.name: action for action in planned}
     why = "nodes that join later run the same actions as the others"
-    for name in dict.fromkeys((*was, *now)):
-        before = was.get(name)
-        after = _planned_arguments(now[name], record) if name in now else None
-        if before is None or after is None:
-            presence = ("absent", "present") if before is None else ("present", "absent")
-            yield new_cluster(("core",), f"bootstrap action {name}", *presence, why)
-        elif lasting_arguments(before, before) != lasting_arguments(after, before):
-            pairs = ((before, after), (after, before))
-            old, new = (" ".join(_beside(lasting_arguments(one, before), other)) for one, other in pairs)
-            yield new_cluster(("core",), f"bootstrap action {name}", old or "less", new or "less", why)
+    # The arguments of each bootstrap action, except the addresses of its programs: those name the digests.
+    recorded = {
+        action.name: (SAME_SCRIPT, *(argument for argument in action.arguments if "=s3://" not in argument))
+        for action in recorded_spec(record).bootstrap_actions
+    }
+    actions = {action.name: action for action in planned}
+    for name in dict.fromkeys((*recorded, *actions)):
+        if name not in recorded or name not in actions:
+            presence = ("absent", "present") if name in actions else ("present", "absent")
+            yield cluster_change(("core",), f"bootstrap action {name}", *presence, why)
+            continue
+        action, before = actions[name], recorded[name]
+        same = hashlib.sha256(script(name).encode()).hexdigest() in record.bootstrap.values()
+        after = [SAME_SCRIPT if same else "another script"]
+        after += [argument.replace(ACCOUNT_PSEUDO_PARAMETER, record.identity.account) for argument in action.arguments]
+        for argument, file in action.programs.items():
+            after.append(f"--{argument}-sha256={hashlib.sha256(program(file).read_bytes()).hexdigest()}")
+        old, new = lasting_arguments(before, before), lasting_arguments(tuple(after), before)
+        if old != new:
+            texts = _beside(old, new) or "less", _beside(new, old) or "less"
+            yield cluster_change(("core",), f"bootstrap action {name}", *texts, why)
 
 
-def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[str]:
-    """Yield the arguments of one that the other lacks; a digest is shortened."""
+def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> str:
+    """Return the arguments of one that the other lacks; a digest is shortened."""
+    texts = []
     for argument in one:
         if argument not in other:
             name, equals, value = argument.partition("=")
-            yield f"{name}={value[:DIGITS]}" if name.endswith("-sha256") else f"{name}{equals}{value}"
-
-
-def _recorded_actions(record: LaunchRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each bootstrap action with its arguments, except the addresses of its programs."""
-    for action in recorded_spec(record).bootstrap_actions:
-        yield action.name, (SAME_SCRIPT, *(argument for argument in action.arguments if "=s3://" not in argument))
-
-
-def _planned_arguments(action: Action, record: LaunchRecord) -> tuple[str, ...]:
-    digest = hashlib.sha256(script(action.name).encode()).hexdigest()
-    programs = (
-        f"--{argument}-sha256={hashlib.sha256(program(name).read_bytes()).hexdigest()}"
-        for argument, name in action.programs.items()
-    )
-    same = digest in record.bootstrap.values()
-    filled = (argument.replace(ACCOUNT_PSEUDO_PARAMETER, record.identity.account) for argument in action.arguments)
-    return (SAME_SCRIPT if same else "another script", *filled, *programs)
+            texts.append(f"{name}={value[:DIGITS]}" if name.endswith("-sha256") else f"{name}{equals}{value}")
+    return " ".join(texts)
 
 
 def recorded_properties(record: LaunchRecord, kind: str) -> Mapping[str, Any]:
@@ -104,7 +94,6 @@ def recorded_properties(record: LaunchRecord, kind: str) -> Mapping[str, Any]:
 
 
 NEWEST: Final = "the newest at launch"
-EVERY_ROLE: Final = ("primary", "core")
 
 
 class ImmutableSettings(Struct, frozen=True, kw_only=True):
@@ -176,7 +165,7 @@ def immutable_changes(was: ImmutableSettings, environment: Environment) -> Itera
     )
     for key, before, after, why in settings:
         if before != after:
-            yield new_cluster(EVERY_ROLE, key, before, after, why)
+            yield cluster_change(EVERY_ROLE, key, before, after, why)
 
 
 USER_COPROCESSORS: Final = ("hbase-site", "hbase.coprocessor.user.enabled")
@@ -211,14 +200,11 @@ def check_kerberos_applies(environment: Environment, records: Mapping[str, Launc
     realms = {name: recorded_kerberos(record) for name, record in records.items() if name in environment.clusters}
     if kerberos in realms.values():
         return
-    raise InvalidInput([Problem(where=kerberos.where, what="security.kerberos", why=_why(realms), fix=FIX)])
-
-
-FIX: Final = (
-    "put the section back as it was at launch, or remove it; to change it, tear the cluster down and launch it again"
-)
-
-
-def _why(realms: Mapping[str, Kerberos | None]) -> str:
-    was = "; ".join(f"{name}: {kerberos or 'without Kerberos'}" for name, kerberos in realms.items())
-    return f"EMR sets up Kerberos only at launch, and no cluster of the file was launched with these settings ({was})"
+    was = "; ".join(f"{name}: {realm or 'without Kerberos'}" for name, realm in realms.items())
+    raise InvalidInput.of(
+        where=kerberos.where,
+        what="security.kerberos",
+        why=f"EMR sets up Kerberos only at launch, and no cluster of the file was launched with these settings ({was})",
+        fix="put the section back as it was at launch, or remove it; to change it, tear the cluster down and launch it"
+        " again",
+    )

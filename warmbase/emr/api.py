@@ -1,14 +1,12 @@
-"""A cluster in EMR's API, and as `aws emr create-cluster` takes it.
+"""A cluster in EMR's API: the request of RunJobFlow, and the answers of DescribeCluster and its companions.
 
-The API's documents are the request of RunJobFlow, and the answers of DescribeCluster and its companions. The command
-line takes options whose values are JSON. `linter/reader` reads what people write instead: shell scripts with the CLI's
-shorthand, placeholders and comments, each value with its line.
+`linter/reader` reads what people write instead: shell scripts with the CLI's shorthand, placeholders and comments, each
+value with its line.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from warmbase.emr.cluster_spec import (
@@ -45,25 +43,6 @@ def write_classifications(classifications: Iterable[Classification]) -> list[dic
     return FORM.write_classifications(classifications)
 
 
-def read_run_job_flow(request: Mapping[str, Any], source: str) -> ClusterSpec:
-    """Return the cluster that a request of RunJobFlow states."""
-    groups = request.get("Instances", {}).get("InstanceGroups", ())
-    return ClusterSpec(
-        source=source,
-        name=request.get("Name"),
-        release_label=request.get("ReleaseLabel"),
-        os_release=request.get("OSReleaseLabel"),
-        applications=_applications(request),
-        settings=settings_of(read_classifications(request.get("Configurations"))),
-        groups=tuple(FORM.read_group(ROLES[group["InstanceRole"]], group) for group in groups),
-        bootstrap_actions=tuple(
-            BootstrapAction(name=action["Name"], script=script["Path"], arguments=tuple(script.get("Args", ())))
-            for action in request.get("BootstrapActions", ())
-            for script in [action["ScriptBootstrapAction"]]
-        ),
-    )
-
-
 def write_run_job_flow(cluster: ClusterSpec) -> dict[str, Any]:
     """The request of RunJobFlow that states the same. Network and roles are left to whoever sends it."""
     identity = {"Name": cluster.name, "ReleaseLabel": cluster.release_label, "OSReleaseLabel": cluster.os_release}
@@ -96,7 +75,7 @@ def read_described_cluster(
         name=cluster["Name"],
         release_label=cluster["ReleaseLabel"],
         os_release=cluster.get("OSReleaseLabel"),
-        applications=_applications(cluster),
+        applications=tuple(application["Name"] for application in cluster.get("Applications", ())),
         settings=settings_of(read_classifications(cluster.get("Configurations"))),
         groups=tuple(groups),
         bootstrap_actions=tuple(actions),
@@ -120,64 +99,3 @@ def read_described_group(group: Mapping[str, Any], configurations: Iterable[Mapp
 def read_bootstrap_action(action: Mapping[str, Any]) -> BootstrapAction:
     """Return one action of ListBootstrapActions."""
     return BootstrapAction(name=action["Name"], script=action["ScriptPath"], arguments=tuple(action["Args"]))
-
-
-def _applications(cluster: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(application["Name"] for application in cluster.get("Applications", ()))
-
-
-COMMAND: Final = ("aws", "emr", "create-cluster")
-TEXTS: Final = {"Name": "--name", "ReleaseLabel": "--release-label", "OSReleaseLabel": "--os-release-label"}
-
-
-def write_create_cluster(cluster: ClusterSpec) -> tuple[str, ...]:
-    """Return the words of the command that states the same."""
-    request = write_run_job_flow(cluster)
-    groups = [_renamed(group, "InstanceRole", "InstanceGroupType") for group in request["Instances"]["InstanceGroups"]]
-    actions = [
-        {"Name": action["Name"], **action["ScriptBootstrapAction"]} for action in request.get("BootstrapActions", ())
-    ]
-    values = {"--configurations": request["Configurations"], "--instance-groups": groups}
-    if actions:
-        values["--bootstrap-actions"] = actions
-    return (
-        *COMMAND,
-        *(word for key, option in TEXTS.items() if key in request for word in (option, request[key])),
-        *(["--applications"] if cluster.applications else []),
-        *(f"Name={name}" for name in cluster.applications),
-        *(word for option, value in values.items() for word in (option, json.dumps(value))),
-    )
-
-
-def read_create_cluster(words: Sequence[str], source: str) -> ClusterSpec:
-    """The cluster that the words of a command state. Raises ValueError for another command."""
-    if tuple(words[:3]) != COMMAND:
-        raise ValueError(f"no {' '.join(COMMAND)}: {' '.join(words[:3])}")
-    options = dict(_options(words[3:]))
-    groups = json.loads(" ".join(options.get("--instance-groups", ["[]"])))
-    actions = json.loads(" ".join(options.get("--bootstrap-actions", ["[]"])))
-    request = {
-        **{key: " ".join(options[option]) for key, option in TEXTS.items() if option in options},
-        "Applications": [{"Name": word.removeprefix("Name=")} for word in options.get("--applications", ())],
-        "Configurations": json.loads(" ".join(options.get("--configurations", ["[]"]))),
-        "BootstrapActions": [
-            {
-                "Name": action["Name"],
-                "ScriptBootstrapAction": {"Path": action["Path"], "Args": action.get("Args", [])},
-            }
-            for action in actions
-        ],
-        "Instances": {"InstanceGroups": [_renamed(group, "InstanceGroupType", "InstanceRole") for group in groups]},
-    }
-    return read_run_job_flow(request, source)
-
-
-def _options(words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each option with the words that follow it."""
-    starts = [number for number, word in enumerate(words) if word.startswith("--")]
-    for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
-        yield words[start], list(words[start + 1 : end])
-
-
-def _renamed(group: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
-    return {new if key == old else key: value for key, value in group.items()}

@@ -7,7 +7,7 @@ Hadoop and is escaped there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from warmbase.emr.cluster_spec import (
@@ -16,7 +16,6 @@ from warmbase.emr.cluster_spec import (
     Classification,
     ClusterSpec,
     InstanceGroup,
-    classifications_of,
     settings_of,
 )
 from warmbase.emr.form import Form
@@ -44,15 +43,20 @@ def _read_text(value: Any) -> str:  # noqa: ANN401 - a text, a number, or a func
     return f"${{{argument if isinstance(argument, str) else '.'.join(argument)}}}"
 
 
-def _write_text(text: str) -> object:
+def write_text(text: str) -> object:
+    """Return a text as a template has it, with `Fn::Sub` where CloudFormation fills something in."""
     return {"Fn::Sub": OF_HADOOP.sub("${!", text)} if PSEUDO in text else text
 
 
-FORM: Final = Form(properties=PROPERTIES, read_text=_read_text, write_text=_write_text)
+FORM: Final = Form(properties=PROPERTIES, read_text=_read_text, write_text=write_text)
 
 
 def read_cluster(properties: Mapping[str, Any], source: str) -> ClusterSpec:
     """Return the cluster that the properties of an AWS::EMR::Cluster state."""
+    groups = []
+    for role, names in GROUPS.items():
+        value = properties.get("Instances", {}).get(names.cloudformation, [])
+        groups += [FORM.read_group(role, group) for group in (value if isinstance(value, list) else [value])]
     return ClusterSpec(
         source=source,
         name=properties.get("Name"),
@@ -60,50 +64,16 @@ def read_cluster(properties: Mapping[str, Any], source: str) -> ClusterSpec:
         os_release=properties.get("OSReleaseLabel"),
         applications=tuple(application["Name"] for application in properties.get("Applications", ())),
         settings=settings_of(FORM.read_classifications(properties.get("Configurations"))),
-        groups=tuple(_groups(properties.get("Instances", {}))),
-        bootstrap_actions=tuple(_action(action) for action in properties.get("BootstrapActions", ())),
+        groups=tuple(groups),
+        bootstrap_actions=tuple(
+            BootstrapAction(
+                name=action["Name"],
+                script=_read_text(action["ScriptBootstrapAction"]["Path"]),
+                arguments=tuple(map(_read_text, action["ScriptBootstrapAction"].get("Args", ()))),
+            )
+            for action in properties.get("BootstrapActions", ())
+        ),
     )
-
-
-def _groups(instances: Mapping[str, Any]) -> Iterator[InstanceGroup]:
-    for role, names in GROUPS.items():
-        value = instances.get(names.cloudformation, [])
-        for group in value if isinstance(value, list) else [value]:
-            yield FORM.read_group(role, group)
-
-
-def _action(action: Mapping[str, Any]) -> BootstrapAction:
-    script = action["ScriptBootstrapAction"]
-    return BootstrapAction(
-        name=action["Name"],
-        script=_read_text(script["Path"]),
-        arguments=tuple(_read_text(argument) for argument in script.get("Args", ())),
-    )
-
-
-def write_cluster(cluster: ClusterSpec) -> dict[str, Any]:
-    """The properties that state the same. Network, roles and encryption are left to whoever makes the template."""
-    identity = {"Name": cluster.name, "ReleaseLabel": cluster.release_label, "OSReleaseLabel": cluster.os_release}
-    instances: dict[str, Any] = {}
-    for group in cluster.groups:
-        key, value = GROUPS[group.role].cloudformation, write_group(group)
-        instances[key] = [*instances.get(key, ()), value] if group.role == "task" else value
-    return {
-        **{key: value for key, value in identity.items() if value is not None},
-        "Applications": [{"Name": name} for name in cluster.applications],
-        "Configurations": write_classifications(classifications_of(cluster.settings)),
-        "BootstrapActions": [
-            {
-                "Name": action.name,
-                "ScriptBootstrapAction": {
-                    "Path": _write_text(action.script),
-                    "Args": [_write_text(argument) for argument in action.arguments],
-                },
-            }
-            for action in cluster.bootstrap_actions
-        ],
-        "Instances": instances,
-    }
 
 
 def write_classifications(classifications: Iterable[Classification]) -> list[dict[str, Any]]:

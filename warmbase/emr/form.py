@@ -60,41 +60,31 @@ class Form(Struct, frozen=True, kw_only=True):
 
     def write_group(self, group: InstanceGroup) -> dict[str, Any]:
         """Return the instance group without its role, which each interface states in its own way."""
-        return _with_values(
-            InstanceType=group.instance_type,
-            InstanceCount=group.count,
-            Configurations=self.write_classifications(classifications_of(group.settings)),
-            EbsConfiguration={
-                "EbsBlockDeviceConfigs": [_device(volume) for volume in group.volumes],
-                "EbsOptimized": True,
-            },
-        )
+        devices = []
+        for volume in group.volumes:
+            specification = {
+                "VolumeType": volume.type,
+                "SizeInGB": volume.size_gib,
+                "Iops": volume.iops,
+                "Throughput": volume.throughput_mib_s,
+            }
+            stated = {key: value for key, value in specification.items() if value is not None}
+            devices.append({"VolumeSpecification": stated, "VolumesPerInstance": volume.count})
+        nodes = {"InstanceType": group.instance_type, "InstanceCount": group.count}
+        return {
+            **{key: value for key, value in nodes.items() if value is not None},
+            "Configurations": self.write_classifications(classifications_of(group.settings)),
+            "EbsConfiguration": {"EbsBlockDeviceConfigs": devices, "EbsOptimized": True},
+        }
 
 
 def read_volume(specification: Mapping[str, Any], count: int) -> EbsVolume:
     """Return the volumes of one VolumeSpecification, of which each node has `count`."""
+    iops, throughput = specification.get("Iops"), specification.get("Throughput")
     return EbsVolume(
         type=specification["VolumeType"],
         size_gib=int(specification["SizeInGB"]),
-        iops=_whole(specification.get("Iops")),
-        throughput_mib_s=_whole(specification.get("Throughput")),
+        iops=None if iops is None else int(iops),
+        throughput_mib_s=None if throughput is None else int(throughput),
         count=count,
     )
-
-
-def _whole(value: int | str | None) -> int | None:
-    return None if value is None else int(value)
-
-
-def _device(volume: EbsVolume) -> dict[str, Any]:
-    return {
-        "VolumeSpecification": _with_values(
-            VolumeType=volume.type, SizeInGB=volume.size_gib, Iops=volume.iops, Throughput=volume.throughput_mib_s
-        ),
-        "VolumesPerInstance": volume.count,
-    }
-
-
-def _with_values(**members: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-    """The members that have a value."""
-    return {key: value for key, value in members.items() if value is not None}

@@ -73,7 +73,7 @@ class ForeignCluster(Struct, frozen=True, kw_only=True):
         if label in releases():
             yield Finding("release", label, taken)
         elif label is not None:
-            yield Finding("release", remark=f"{file} has {label}, which {unknown_release(label).why}.")
+            yield Finding("release", remark=f"{file} has {label}, which {unknown_release(label)[0]}.")
 
         root = self._setting("hbase-site", "hbase.rootdir") or ""
         mode = self._setting("hbase", "hbase.emr.storageMode")

@@ -25,13 +25,6 @@ ANOTHER_NETWORK: Final = 8
 """The first major version whose nodes reach EMR in another way (EMR Management Guide, emr-clusters-in-a-vpc)."""
 
 
-class UnknownRelease(Struct, frozen=True, kw_only=True):
-    """Why the table lacks a release, as the rest of a sentence that begins with its label, and what to do."""
-
-    why: str
-    fix: str
-
-
 @cache
 def releases() -> Mapping[str, Release]:
     """Return every EMR release whose HBase has a persistent bucket cache, oldest first."""
@@ -43,7 +36,20 @@ def releases() -> Mapping[str, Release]:
         )
         if support_until is None:
             raise ValueError(f"{TABLE}: the newest release needs the date until which it has standard support")
-        known[row["release"]] = _release(row, support_until)
+        columns = list(row)
+        applications = columns[columns.index("end_of_life") + 1 :]
+        known[row["release"]] = Release(
+            label=row["release"],
+            hbase=parse_version(row["hbase"]),
+            hadoop=parse_version(row["hadoop"]),
+            zookeeper=parse_version(row["zookeeper"]),
+            java_default=int(row["java_default"]),
+            zgc_documented=row["zgc_documented"] == "yes",
+            s3_connector=row["s3_connector"],
+            read_policy_defect=row["read_policy_defect"] == "yes",
+            applications=tuple([(name, int(row[name])) for name in applications if row[name]]),
+            support_until=support_until,
+        )
     return dict(reversed(known.items()))
 
 
@@ -62,14 +68,17 @@ def improvements_since(release: Release) -> tuple[Improvement, ...]:
     )
 
 
-def unknown_release(label: str) -> UnknownRelease:
-    """Return why the table lacks a release: no HBase, an old HBase, or newer than the table; and what to do."""
+def unknown_release(label: str) -> tuple[str, str]:
+    """Return why the table lacks a release: no HBase, an old HBase, or newer than the table; and what to do.
+
+    The reason is the rest of a sentence that begins with the label.
+    """
     oldest, newest = next(iter(releases().values())), newest_release()
     known = f"use one of: {', '.join(releases())}"
     if SPARK_ONLY.fullmatch(label):
-        return UnknownRelease(why="is a runtime for Apache Spark only: it ships no HBase", fix=known)
+        return "is a runtime for Apache Spark only: it ships no HBase", known
     if not LABEL.fullmatch(label):
-        return UnknownRelease(why="is not a release label", fix=known)
+        return "is not a release label", known
     emr = parse_version(label.removeprefix("emr-"))
     if emr[0] >= ANOTHER_NETWORK:
         why = (
@@ -78,36 +87,16 @@ def unknown_release(label: str) -> UnknownRelease:
             " aws157-instance-data-1-prod-REGION; warmbase's security groups open 8443 and 9443, and its endpoint"
             " policies refuse these buckets"
         )
-        return UnknownRelease(why=why, fix=f"use {newest.label}")
+        return why, f"use {newest.label}"
     if emr > newest.emr:
-        facts = f"the newest release that warmbase has facts about ({_read_on()})"
+        # The day on which the table was last compared with the Release Guide.
+        day = re.search(r"\d{4}-\d{2}-\d{2}", provenance(TABLE)[0])
+        facts = f"the newest release that warmbase has facts about ({day[0] if day else 'undated'})"
         fix = f"use {newest.label}, or add the release: docs/add-a-release.md says how"
-        return UnknownRelease(why=f"is newer than {newest.label}, {facts}", fix=fix)
+        return f"is newer than {newest.label}, {facts}", fix
     if emr < oldest.emr:
-        return UnknownRelease(why="ships an HBase before 2.6, which cannot keep its cache over a restart", fix=known)
-    return UnknownRelease(why="is not in the table of releases", fix=known)
-
-
-def _read_on() -> str:
-    """Return the day on which the table was last compared with the Release Guide."""
-    day = re.search(r"\d{4}-\d{2}-\d{2}", provenance(TABLE)[0])
-    return day[0] if day else "undated"
-
-
-def _release(row: Mapping[str, str], support_until: date) -> Release:
-    columns = list(row)
-    return Release(
-        label=row["release"],
-        hbase=parse_version(row["hbase"]),
-        hadoop=parse_version(row["hadoop"]),
-        zookeeper=parse_version(row["zookeeper"]),
-        java_default=int(row["java_default"]),
-        zgc_documented=row["zgc_documented"] == "yes",
-        s3_connector=row["s3_connector"],
-        read_policy_defect=row["read_policy_defect"] == "yes",
-        applications=tuple((name, int(row[name])) for name in columns[columns.index("end_of_life") + 1 :] if row[name]),
-        support_until=support_until,
-    )
+        return "ships an HBase before 2.6, which cannot keep its cache over a restart", known
+    return "is not in the table of releases", known
 
 
 @cache
@@ -166,12 +155,10 @@ def release_of(label: str | None) -> LintedRelease:
         return LintedRelease(release=table[label], exact=True)
     emr = parse_version(label.removeprefix("emr-"))
     before = [release for release in table.values() if release.emr < emr]
-    return LintedRelease(release=before[-1] if before else _older(label, emr), exact=False)
-
-
-def _older(label: str, emr: Version) -> Release:
+    if before:
+        return LintedRelease(release=before[-1], exact=False)
     hbase, hadoop = next((hbase, hadoop) for since, hbase, hadoop in OLDER if emr >= since)
-    return Release(
+    older = Release(
         label=label,
         hbase=hbase,
         hadoop=hadoop,
@@ -182,3 +169,4 @@ def _older(label: str, emr: Version) -> Release:
         read_policy_defect=False,
         support_until=OLDER_SUPPORT_UNTIL,
     )
+    return LintedRelease(release=older, exact=False)

@@ -14,7 +14,7 @@ Version = tuple[int, int, int]
 
 def parse_version(text: str) -> Version:
     """`2.6.2` as (2, 6, 2). Raises ValueError when the text is not three numbers with points."""
-    major, minor, patch = (int(part) for part in text.split("."))
+    major, minor, patch = map(int, text.split("."))
     return (major, minor, patch)
 
 

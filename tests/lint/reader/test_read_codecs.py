@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from tests.emr.clusters import CLUSTERS
-from warmbase.emr.api import write_create_cluster, write_run_job_flow
-from warmbase.emr.cloudformation import write_cluster
+from tests.emr.clusters import CLUSTERS, command_words, template_properties
+from warmbase.emr.api import write_run_job_flow
 from warmbase.emr.cluster_spec import ClusterSpec, InstanceGroup, Settings
 from warmbase.linter.reader import read_subject
 
 FORMS: dict[str, Callable[[ClusterSpec], str]] = {
     "api.json": lambda spec: json.dumps(write_run_job_flow(spec)),
-    "cloudformation.json": lambda spec: json.dumps(write_cluster(spec)),
-    "launch.sh": lambda spec: shlex.join(write_create_cluster(spec)),
+    "cloudformation.json": lambda spec: json.dumps(template_properties(spec)),
+    "launch.sh": lambda spec: shlex.join(command_words(spec)),
 }
 
 

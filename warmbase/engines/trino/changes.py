@@ -9,9 +9,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.changes.change import Change, changes
+from warmbase.changes.change import EVERY_ROLE, Change, changes
 from warmbase.changes.cost import ImpactCost
-from warmbase.changes.recorded_launch import EVERY_ROLE, recorded_spec
+from warmbase.changes.recorded_launch import recorded_spec
 from warmbase.configurations.properties.property import Applied
 from warmbase.emr.cluster_spec import ClusterSpec
 from warmbase.engines.trino.plan import TrinoPlan

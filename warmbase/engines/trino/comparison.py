@@ -8,9 +8,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from warmbase.changes.change import Change
+from warmbase.changes.change import EVERY_ROLE, Change
 from warmbase.changes.plan_comparison import lasting_changes
-from warmbase.changes.recorded_launch import EVERY_ROLE, changes_since_launch, recorded_spec
+from warmbase.changes.recorded_launch import changes_since_launch, recorded_spec
 from warmbase.cli.size.plan_comparison import single_markdown
 from warmbase.cli.size.plan_differences import (
     Compared,

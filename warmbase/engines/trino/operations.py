@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from warmbase.changes.change import Change, changes
+from warmbase.changes.change import EVERY_ROLE, Change, changes
 from warmbase.changes.cost import ImpactCost
-from warmbase.changes.recorded_launch import EVERY_ROLE
 from warmbase.engines.trino.changes import PlannedTrino, differences, impact, spec
 from warmbase.engines.trino.rendering import TrinoLaunch
 from warmbase.engines.trino.verification import verification

@@ -65,8 +65,8 @@ def _priced(region: str) -> str:
 
 def _check_release(label: str) -> str:
     if label not in releases():
-        unknown = unknown_release(label)
-        raise refuse(f"{quoted(label)} {unknown.why}", unknown.fix)
+        why, fix = unknown_release(label)
+        raise refuse(f"{quoted(label)} {why}", fix)
     return label
 
 

@@ -31,7 +31,7 @@ from warmbase.environments.uncertainty.sensitivity import Figures, Sensitivity
 KIB_64: Final = 65_536
 
 
-class Judgement(Struct, frozen=True, kw_only=True):
+class Judgement(Struct, frozen=True):
     """A judgement: what it is, and its lowest and highest plausible value in `unit`.
 
     `constants` has the constants that express it, by module and name, each with the factor from that unit to its own.
@@ -55,129 +55,59 @@ class Judgement(Struct, frozen=True, kw_only=True):
 
 
 UTILISATION: Final = Judgement(
-    name="utilisation that a plan allows",
-    low=60,
-    high=80,
-    unit="%",
-    constants={"warmbase.sizing.service.inputs.UTILISATION": 0.01},
+    "utilisation that a plan allows", 60, 80, "%", {"warmbase.sizing.service.inputs.UTILISATION": 0.01}
 )
 JUDGEMENTS: Final = (
     UTILISATION,
     Judgement(
-        name="S3: time to the first byte",
-        low=0.1,
-        high=0.2,
-        unit="s",
-        constants={
+        "S3: time to the first byte",
+        0.1,
+        0.2,
+        "s",
+        {
             "warmbase.sizing.workload.read.S3_FIRST_BYTE_SECONDS": 1.0,
             "warmbase.sizing.service.performance.S3_MEDIAN_SECONDS": 2**0.5 / 1.5,
         },
     ),
     Judgement(
-        name="S3: bytes per second of a stream",
-        low=40e6,
-        high=90e6,
-        unit="B",
-        constants={"warmbase.sizing.workload.read.S3_STREAM_BYTES_PER_SECOND": 1.0},
+        "S3: bytes per second of a stream",
+        40e6,
+        90e6,
+        "B",
+        {"warmbase.sizing.workload.read.S3_STREAM_BYTES_PER_SECOND": 1.0},
     ),
     Judgement(
-        name="CPU time of a GET from S3",
-        low=0.9e-3,
-        high=3.7e-3,
-        unit="s",
-        constants={"warmbase.sizing.workload.read.S3_GET_CPU_SECONDS": 1.0},
+        "CPU time of a GET from S3", 0.9e-3, 3.7e-3, "s", {"warmbase.sizing.workload.read.S3_GET_CPU_SECONDS": 1.0}
+    ),
+    Judgement("CPU time of an RPC", 25e-6, 100e-6, "s", {"warmbase.sizing.workload.read.RPC_CPU_SECONDS": 1.0}),
+    Judgement(
+        "CPU to read 64 KiB of cache",
+        40e-6,
+        160e-6,
+        "s",
+        {"warmbase.sizing.workload.read.BLOCK_CPU_SECONDS_PER_BYTE": 1 / KIB_64},
     ),
     Judgement(
-        name="CPU time of an RPC",
-        low=25e-6,
-        high=100e-6,
-        unit="s",
-        constants={"warmbase.sizing.workload.read.RPC_CPU_SECONDS": 1.0},
+        "CPU to decompress 64 KiB",
+        60e-6,
+        200e-6,
+        "s",
+        {"warmbase.sizing.workload.read.DECOMPRESS_CPU_SECONDS_PER_BYTE": 1 / KIB_64},
     ),
+    Judgement("CPU to cache a block", 60e-6, 205e-6, "s", {"warmbase.sizing.cache.warm_up.CPU_SECONDS_PER_BLOCK": 1.0}),
+    Judgement("fsync of a cache file", 2e-3, 10e-3, "s", {"warmbase.sizing.cache.warm_up.FSYNC_SECONDS": 1.0}),
+    Judgement("latency of a volume", 0.5e-3, 2e-3, "s", {"warmbase.sizing.service.resource.DISK_LATENCY_SECONDS": 1.0}),
+    Judgement("CPU to write a cell", 1e-6, 4e-6, "s", {"warmbase.sizing.server.write_path.CELL_CPU_SECONDS": 1.0}),
+    Judgement("minimum write amplification", 1.0, 4.0, "", {"warmbase.sizing.service.inputs.LEAST_AMPLIFICATION": 1.0}),
     Judgement(
-        name="CPU to read 64 KiB of cache",
-        low=40e-6,
-        high=160e-6,
-        unit="s",
-        constants={"warmbase.sizing.workload.read.BLOCK_CPU_SECONDS_PER_BYTE": 1 / KIB_64},
+        "memory of other daemons", 2 * 2**30, 8 * 2**30, "B", {"warmbase.sizing.server.memory.DAEMON_BYTES": 1.0}
     ),
+    Judgement("memory for the page cache", 5, 20, "%", {"warmbase.sizing.server.memory.PAGE_CACHE_FRACTION": 0.01}),
+    Judgement("row key", 12, 96, "B", {"warmbase.sizing.workload.workload.ROW_KEY_BYTES": 1.0}),
     Judgement(
-        name="CPU to decompress 64 KiB",
-        low=60e-6,
-        high=200e-6,
-        unit="s",
-        constants={"warmbase.sizing.workload.read.DECOMPRESS_CPU_SECONDS_PER_BYTE": 1 / KIB_64},
+        "spread of the compression ratio", 10, 40, "%", {"warmbase.sizing.workload.workload.COMPRESSION_SPREAD": 0.01}
     ),
-    Judgement(
-        name="CPU to cache a block",
-        low=60e-6,
-        high=205e-6,
-        unit="s",
-        constants={"warmbase.sizing.cache.warm_up.CPU_SECONDS_PER_BLOCK": 1.0},
-    ),
-    Judgement(
-        name="fsync of a cache file",
-        low=2e-3,
-        high=10e-3,
-        unit="s",
-        constants={"warmbase.sizing.cache.warm_up.FSYNC_SECONDS": 1.0},
-    ),
-    Judgement(
-        name="latency of a volume",
-        low=0.5e-3,
-        high=2e-3,
-        unit="s",
-        constants={"warmbase.sizing.service.resource.DISK_LATENCY_SECONDS": 1.0},
-    ),
-    Judgement(
-        name="CPU to write a cell",
-        low=1e-6,
-        high=4e-6,
-        unit="s",
-        constants={"warmbase.sizing.server.write_path.CELL_CPU_SECONDS": 1.0},
-    ),
-    Judgement(
-        name="minimum write amplification",
-        low=1.0,
-        high=4.0,
-        unit="",
-        constants={"warmbase.sizing.service.inputs.LEAST_AMPLIFICATION": 1.0},
-    ),
-    Judgement(
-        name="memory of other daemons",
-        low=2 * 2**30,
-        high=8 * 2**30,
-        unit="B",
-        constants={"warmbase.sizing.server.memory.DAEMON_BYTES": 1.0},
-    ),
-    Judgement(
-        name="memory for the page cache",
-        low=5,
-        high=20,
-        unit="%",
-        constants={"warmbase.sizing.server.memory.PAGE_CACHE_FRACTION": 0.01},
-    ),
-    Judgement(
-        name="row key",
-        low=12,
-        high=96,
-        unit="B",
-        constants={"warmbase.sizing.workload.workload.ROW_KEY_BYTES": 1.0},
-    ),
-    Judgement(
-        name="spread of the compression ratio",
-        low=10,
-        high=40,
-        unit="%",
-        constants={"warmbase.sizing.workload.workload.COMPRESSION_SPREAD": 0.01},
-    ),
-    Judgement(
-        name="HDFS disk that data may fill",
-        low=60,
-        high=80,
-        unit="%",
-        constants={"warmbase.sizing.search.disks.HDFS_FILL_FRACTION": 0.01},
-    ),
+    Judgement("HDFS disk that data may fill", 60, 80, "%", {"warmbase.sizing.search.disks.HDFS_FILL_FRACTION": 0.01}),
 )
 
 

@@ -33,11 +33,6 @@ def _samples() -> Mapping[str, Mapping[str, float]]:
     return regions
 
 
-def estimated_regions() -> tuple[str, ...]:
-    """Return the regions whose prices can be estimated."""
-    return tuple(region for region in _samples() if region != BASE_REGION)
-
-
 def estimated_prices(region: str, base: PriceTable) -> PriceTable:
     """Return the table of a region, with every figure an estimate. Raises KeyError for a region without samples."""
     here, there = _samples()[region], _samples()[BASE_REGION]
@@ -72,9 +67,10 @@ PRICES: Final = HOME / "prices"
 
 def price_table(region: str) -> PriceTable:
     """Return the newest prices of a region, or an estimate. Raises KeyError for a region without either."""
-    if region in listed_regions():
+    try:
         return listed_prices(region)
-    return estimated_prices(region, listed_prices(BASE_REGION))
+    except KeyError:
+        return estimated_prices(region, listed_prices(BASE_REGION))
 
 
 @cache
@@ -86,7 +82,7 @@ def listed_prices(region: str, directory: Path = PRICES) -> PriceTable:
     compute, services = newest_file(region, "compute", directory), newest_file(region, "services", directory)
     return PriceTable(
         region=region,
-        as_of=min(_date(compute), _date(services)),
+        as_of=min(file.name.split(".")[2] for file in (compute, services)),
         compute={
             row["instance_type"]: ComputePrice(
                 ec2_usd_per_hour=float(row["ec2_usd_per_hour"]),
@@ -105,13 +101,9 @@ def listed_prices(region: str, directory: Path = PRICES) -> PriceTable:
 
 
 def priced_regions() -> tuple[str, ...]:
-    """Return the regions that have a price list, or whose prices can be estimated."""
-    return tuple(sorted({*listed_regions(), *estimated_regions()}))
-
-
-def listed_regions() -> tuple[str, ...]:
-    """Return the regions that have a price list of instances."""
-    return tuple(sorted({path.name.split(".")[0] for path in PRICES.glob("*.compute.*.csv")}))
+    """Return the regions that have a price list of instances, or whose prices can be estimated."""
+    listed = (path.name.split(".")[0] for path in PRICES.glob("*.compute.*.csv"))
+    return tuple(sorted({*listed, *_samples()}))
 
 
 def newest_file(region: str, kind: str, directory: Path = PRICES) -> Path:
@@ -120,7 +112,3 @@ def newest_file(region: str, kind: str, directory: Path = PRICES) -> Path:
     if not files:
         raise KeyError(region)
     return files[-1]
-
-
-def _date(file: Path) -> str:
-    return file.name.split(".")[2]

@@ -61,15 +61,26 @@ def offer(text: str) -> Offer:
     """Return one element of PriceList. Raises ValueError where it is not a product of the documented shape."""
     try:
         document = json.loads(text)
-        product, terms = document["product"], document.get("terms", {}).get("OnDemand", {})
-        term = _current(list(terms.values()), document["publicationDate"])
+        product, published = document["product"], document["publicationDate"]
+        # The term that is in force when the list is published; dates of one form compare as text.
+        terms = document.get("terms", {}).get("OnDemand", {}).values()
+        begun = [term for term in terms if term["effectiveDate"] <= published]
+        term: Mapping[str, Any] = max(begun, key=lambda term: str(term["effectiveDate"]), default={})
         return Offer(
             service=document["serviceCode"],
             sku=product["sku"],
             attributes=product["attributes"],
-            published=document["publicationDate"],
+            published=published,
             effective=term.get("effectiveDate", ""),
-            tiers=tuple(_tiers(term)),
+            tiers=tuple(
+                Tier(
+                    begin=float(dimension.get("beginRange", 0)),
+                    unit=dimension["unit"],
+                    usd=float(dimension["pricePerUnit"]["USD"]),
+                )
+                for dimension in term.get("priceDimensions", {}).values()
+                if "USD" in dimension["pricePerUnit"]
+            ),
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"not a product of the price list ({error!r}): {text[:200]}") from error
@@ -81,49 +92,32 @@ def quote(offers: Iterable[Offer], units: Mapping[str, float]) -> Quote | Unpric
     `units` maps the accepted units, in lower case, to the number of our units in one. The price is that of the first
     tier that is not free, because a cluster soon uses up a free tier.
     """
-    answers = [_quote(offer, units) for offer in offers]
-    quotes = [answer for answer in answers if isinstance(answer, Quote)]
+    quotes: list[Quote] = []
+    whys: list[str] = []
+    for product in offers:
+        understood = [tier for tier in product.tiers if tier.unit.lower() in units]
+        paid = [tier for tier in understood if tier.usd > 0]
+        if paid:
+            first = min(paid, key=lambda tier: tier.begin)
+            quotes.append(Quote(usd=first.usd / units[first.unit.lower()], offer=product))
+        elif understood:
+            whys.append("its price is zero")
+        elif product.tiers:
+            whys.append(f"sold by {product.tiers[0].unit}, not by {next(iter(units))}")
+        else:
+            whys.append("not sold on demand in USD")
     if not quotes:
-        return answers[0] if answers else Unpriced(why="not in the price list")
+        return Unpriced(why=whys[0] if whys else "not in the price list")
     if len({quote.usd for quote in quotes}) > 1:
         prices = ", ".join(f"${quote.usd} ({quote.offer.sku})" for quote in quotes)
         return Unpriced(why=f"several prices: {prices}")
     return quotes[0]
 
 
-def _quote(product: Offer, units: Mapping[str, float]) -> Quote | Unpriced:
-    if not product.tiers:
-        return Unpriced(why="not sold on demand in USD")
-    understood = [tier for tier in product.tiers if tier.unit.lower() in units]
-    if not understood:
-        return Unpriced(why=f"sold by {product.tiers[0].unit}, not by {next(iter(units))}")
-    paid = [tier for tier in understood if tier.usd > 0]
-    if not paid:
-        return Unpriced(why="its price is zero")
-    first = min(paid, key=lambda tier: tier.begin)
-    return Quote(usd=first.usd / units[first.unit.lower()], offer=product)
-
-
-def _current(terms: Sequence[Mapping[str, Any]], published: str) -> Mapping[str, Any]:
-    """Return the term that is in force when the list is published; dates of one form compare as text."""
-    begun = [term for term in terms if term["effectiveDate"] <= published]
-    return max(begun, key=lambda term: str(term["effectiveDate"]), default={})
-
-
-def _tiers(term: Mapping[str, Any]) -> Iterable[Tier]:
-    for dimension in term.get("priceDimensions", {}).values():
-        if "USD" in dimension["pricePerUnit"]:
-            yield Tier(
-                begin=float(dimension.get("beginRange", 0)),
-                unit=dimension["unit"],
-                usd=float(dimension["pricePerUnit"]["USD"]),
-            )
-
-
 HOURLY: Final[Mapping[str, float]] = {"hrs": 1, "hours": 1, "hour": 1}
 
 
-class ProductFilter(Struct, frozen=True, kw_only=True):
+class ProductFilter(Struct, frozen=True):
     """Products of a service with these attributes, in one region unless they belong to none."""
 
     name: str
@@ -136,7 +130,7 @@ class ProductFilter(Struct, frozen=True, kw_only=True):
         return {"regionCode": region, **self.attributes} if self.regional else self.attributes
 
 
-class ServiceItem(Struct, frozen=True, kw_only=True):
+class ServiceItem(Struct, frozen=True):
     """An item of the services file: where its price is, and in which of the units there it may be stated."""
 
     item: str
@@ -152,9 +146,9 @@ class ServiceItem(Struct, frozen=True, kw_only=True):
 
 
 INSTANCES: Final = ProductFilter(
-    name="EC2 instances",
-    service="AmazonEC2",
-    attributes={
+    "EC2 instances",
+    "AmazonEC2",
+    {
         "operatingSystem": "Linux",
         "tenancy": "Shared",
         "preInstalledSw": "NA",
@@ -163,111 +157,46 @@ INSTANCES: Final = ProductFilter(
     },
 )
 EMR_FEES: Final = ProductFilter(
-    name="EMR fees",
-    service="ElasticMapReduce",
-    attributes={"productFamily": "Elastic Map Reduce Instance", "softwareType": "EMR"},
+    "EMR fees", "ElasticMapReduce", {"productFamily": "Elastic Map Reduce Instance", "softwareType": "EMR"}
 )
-GP3: Final = ProductFilter(name="gp3 volumes", service="AmazonEC2", attributes={"volumeApiName": "gp3"})
-S3_STORAGE: Final = ProductFilter(
-    name="S3 storage", service="AmazonS3", attributes={"productFamily": "Storage", "volumeType": "Standard"}
-)
-S3_GETS: Final = ProductFilter(name="S3 GETs", service="AmazonS3", attributes={"group": "S3-API-Tier2"})
-S3_PUTS: Final = ProductFilter(name="S3 PUTs", service="AmazonS3", attributes={"group": "S3-API-Tier1"})
-METRICS: Final = ProductFilter(
-    name="CloudWatch metrics", service="AmazonCloudWatch", attributes={"productFamily": "Metric"}
-)
-ALARMS: Final = ProductFilter(
-    name="CloudWatch alarms", service="AmazonCloudWatch", attributes={"productFamily": "Alarm"}
-)
+GP3: Final = ProductFilter("gp3 volumes", "AmazonEC2", {"volumeApiName": "gp3"})
+S3_STORAGE: Final = ProductFilter("S3 storage", "AmazonS3", {"productFamily": "Storage", "volumeType": "Standard"})
+S3_GETS: Final = ProductFilter("S3 GETs", "AmazonS3", {"group": "S3-API-Tier2"})
+S3_PUTS: Final = ProductFilter("S3 PUTs", "AmazonS3", {"group": "S3-API-Tier1"})
+METRICS: Final = ProductFilter("CloudWatch metrics", "AmazonCloudWatch", {"productFamily": "Metric"})
+ALARMS: Final = ProductFilter("CloudWatch alarms", "AmazonCloudWatch", {"productFamily": "Alarm"})
 DASHBOARDS: Final = ProductFilter(
-    name="CloudWatch dashboards",
-    service="AmazonCloudWatch",
-    attributes={"usagetype": "DashboardsUsageHour"},
-    regional=False,
+    "CloudWatch dashboards", "AmazonCloudWatch", {"usagetype": "DashboardsUsageHour"}, regional=False
 )
-ENDPOINTS: Final = ProductFilter(
-    name="interface endpoints", service="AmazonVPC", attributes={"productFamily": "VpcEndpoint"}
-)
-KEYS: Final = ProductFilter(name="KMS keys", service="awskms", attributes={})
+ENDPOINTS: Final = ProductFilter("interface endpoints", "AmazonVPC", {"productFamily": "VpcEndpoint"})
+KEYS: Final = ProductFilter("KMS keys", "awskms", {})
 
 ITEMS: Final = (
     ServiceItem(
-        item="gp3-gib-month",
-        per="GiB-month",
-        search=GP3,
-        usage_type="EBS:VolumeUsage.gp3",
-        units={"gb-mo": 1, "gb-month": 1},  # EBS writes GB and means GiB
+        "gp3-gib-month", "GiB-month", GP3, "EBS:VolumeUsage.gp3", {"gb-mo": 1, "gb-month": 1}
+    ),  # EBS writes GB and means GiB
+    ServiceItem("gp3-iops-month", "provisioned IOPS-month above 3000", GP3, "EBS:VolumeP-IOPS.gp3", {"iops-mo": 1}),
+    ServiceItem(
+        "gp3-mib-s-month",
+        "provisioned MiB/s-month above 125",
+        GP3,
+        "EBS:VolumeP-Throughput.gp3",
+        {"gibps-mo": 1024, "mibps-mo": 1},
+    ),
+    ServiceItem("s3-gb-month", "GB-month (of 2^30 bytes)", S3_STORAGE, "TimedStorage-ByteHrs", {"gb-mo": 1}),
+    ServiceItem("s3-get", "GET or HEAD request", S3_GETS, "Requests-Tier2", {"requests": 1}),
+    ServiceItem("s3-put", "PUT request", S3_PUTS, "Requests-Tier1", {"requests": 1}),
+    ServiceItem(
+        "cloudwatch-metric-month", "custom metric-month (first 10000)", METRICS, "CW:MetricMonitorUsage", {"metrics": 1}
+    ),
+    ServiceItem("cloudwatch-dashboard-month", "dashboard-month", DASHBOARDS, "DashboardsUsageHour", {"dashboards": 1}),
+    ServiceItem(
+        "cloudwatch-alarm-month", "standard-resolution alarm-month", ALARMS, "CW:AlarmMonitorUsage", {"alarms": 1}
     ),
     ServiceItem(
-        item="gp3-iops-month",
-        per="provisioned IOPS-month above 3000",
-        search=GP3,
-        usage_type="EBS:VolumeP-IOPS.gp3",
-        units={"iops-mo": 1},
+        "interface-endpoint-hour", "interface endpoint-hour in one zone", ENDPOINTS, "VpcEndpoint-Hours", HOURLY
     ),
-    ServiceItem(
-        item="gp3-mib-s-month",
-        per="provisioned MiB/s-month above 125",
-        search=GP3,
-        usage_type="EBS:VolumeP-Throughput.gp3",
-        units={"gibps-mo": 1024, "mibps-mo": 1},
-    ),
-    ServiceItem(
-        item="s3-gb-month",
-        per="GB-month (of 2^30 bytes)",
-        search=S3_STORAGE,
-        usage_type="TimedStorage-ByteHrs",
-        units={"gb-mo": 1},
-    ),
-    ServiceItem(
-        item="s3-get",
-        per="GET or HEAD request",
-        search=S3_GETS,
-        usage_type="Requests-Tier2",
-        units={"requests": 1},
-    ),
-    ServiceItem(
-        item="s3-put",
-        per="PUT request",
-        search=S3_PUTS,
-        usage_type="Requests-Tier1",
-        units={"requests": 1},
-    ),
-    ServiceItem(
-        item="cloudwatch-metric-month",
-        per="custom metric-month (first 10000)",
-        search=METRICS,
-        usage_type="CW:MetricMonitorUsage",
-        units={"metrics": 1},
-    ),
-    ServiceItem(
-        item="cloudwatch-dashboard-month",
-        per="dashboard-month",
-        search=DASHBOARDS,
-        usage_type="DashboardsUsageHour",
-        units={"dashboards": 1},
-    ),
-    ServiceItem(
-        item="cloudwatch-alarm-month",
-        per="standard-resolution alarm-month",
-        search=ALARMS,
-        usage_type="CW:AlarmMonitorUsage",
-        units={"alarms": 1},
-    ),
-    ServiceItem(
-        item="interface-endpoint-hour",
-        per="interface endpoint-hour in one zone",
-        search=ENDPOINTS,
-        usage_type="VpcEndpoint-Hours",
-        units=HOURLY,
-    ),
-    ServiceItem(
-        item="kms-key-month",
-        per="customer-managed key-month",
-        search=KEYS,
-        usage_type="KMS-Keys",
-        units={"keys": 1},
-    ),
+    ServiceItem("kms-key-month", "customer-managed key-month", KEYS, "KMS-Keys", {"keys": 1}),
 )
 
 SEARCHES: Final = tuple(

@@ -39,9 +39,9 @@ def read_subject(path: Path, release: str | None) -> ClusterSpec:
     """
     if release is not None and not is_label(release):
         if SPARK_ONLY.fullmatch(release):
-            unknown = unknown_release(release)
-            what = f"{quoted(release)} {unknown.why}"
-            raise refusal("--release", what=what, why="lint is about HBase", fix=unknown.fix)
+            why, fix = unknown_release(release)
+            what = f"{quoted(release)} {why}"
+            raise refusal("--release", what=what, why="lint is about HBase", fix=fix)
         why = "an EMR release label is emr- and three numbers with dots between them"
         what, fix = f"{quoted(release)} is not a release label", f"write {nearest_label(release)}"
         raise refusal("--release", what=what, why=why, fix=fix)

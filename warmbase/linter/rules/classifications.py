@@ -36,8 +36,8 @@ def _release(node: LintedNode) -> Iterator[Violation]:
             classification="",
         )
     elif SPARK_ONLY.fullmatch(label):
-        unknown = unknown_release(label)
-        yield Violation("", f"{label} {unknown.why}", classification="", fix=unknown.fix)
+        why, fix = unknown_release(label)
+        yield Violation("", f"{label} {why}", classification="", fix=fix)
     elif node.release is None:
         why = "is not a release label, so rules about particular releases report nothing"
         yield Violation("", f"{label!r} {why}", classification="", fix=f"write {nearest_label(label)}")
@@ -48,9 +48,9 @@ def _release(node: LintedNode) -> Iterator[Violation]:
         unchecked = "lint did not check its keys and defaults, nor its known bugs"
         yield Violation("", f"{label} ships an HBase before 2.6: {unchecked}", classification="", fix=OLDER_FIX)
     elif not node.exact:
-        unknown = unknown_release(label)
-        message = f"{label} {unknown.why}; lint treats it as {node.release.label}"
-        yield Violation("", message, classification="", fix=unknown.fix)
+        why, fix = unknown_release(label)
+        message = f"{label} {why}; lint treats it as {node.release.label}"
+        yield Violation("", message, classification="", fix=fix)
 
 
 @emr_rule(
