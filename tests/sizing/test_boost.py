@@ -153,7 +153,7 @@ def test_the_time_at_the_planned_throughput_is_that_of_the_plan(
     pinned = with_core(RELAXED, type=instance_type, count=6, volumes=(volume, SYSTEM))
     candidate = replace(search(SizingInputs.new(pinned, WORLD)).best.candidate, exact=True)
     demand, share = candidate.inputs.demand, candidate.share_of(6)
-    expected = fill_seconds(demand, share, candidate.cluster(6), candidate.prefetch_threads)
+    expected = fill_seconds(demand, share, candidate.cluster(6), candidate.region_server.prefetch_threads)
     fill = server_fill(candidate)
     assert fill is not None
     assert fill.time(throughput_mib_s, fill.sustained).seconds == pytest.approx(expected.seconds)

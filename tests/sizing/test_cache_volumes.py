@@ -68,7 +68,7 @@ def test_a_volume_holds_its_part_of_the_cache_and_the_whole_index() -> None:
 def test_several_volumes_carry_at_least_one_and_at_most_all(popularity: RowPopularity, *, exact: bool) -> None:
     for count in (2, 3, 12):
         tried = replace(candidate(count, popularity=popularity), exact=exact)
-        disk, limit = tried.disk_of(3), 500 * MIB
+        disk, limit = tried.disk(3), 500 * MIB
         assert disk is not None
         assert limit <= disk.bytes_per_second <= count * limit * (1 + 1e-9)
         busiest = tried.first_file_hit_ratio(3) / tried.hit_ratio(3)
@@ -77,7 +77,7 @@ def test_several_volumes_carry_at_least_one_and_at_most_all(popularity: RowPopul
 
 
 def test_even_reads_use_all_volumes_and_skewed_reads_do_not() -> None:
-    even, skewed = (candidate(4, popularity=popularity).disk for popularity in (UNIFORM, Zipf(theta=0.99)))
+    even, skewed = (candidate(4, popularity=popularity).disk(3) for popularity in (UNIFORM, Zipf(theta=0.99)))
     assert even is not None
     assert skewed is not None
     assert even.bytes_per_second == pytest.approx(4 * 500 * MIB)
@@ -86,7 +86,7 @@ def test_even_reads_use_all_volumes_and_skewed_reads_do_not() -> None:
 
 def test_a_cold_cache_has_one_volume_and_a_warm_one_all_that_they_carry() -> None:
     tried = candidate(4)
-    disk, one = tried.disk, candidate(1).disk
+    disk, one = tried.disk(3), candidate(1).disk(3)
     assert disk is not None
     assert one is not None
     assert disk.at(0.0).bytes_per_second == pytest.approx(one.bytes_per_second)
@@ -106,7 +106,9 @@ def test_more_volumes_of_the_same_size_fill_no_faster() -> None:
     assert one.cold is not None
     assert four.cold is not None
     # Reads use the first volume only, so prefetch has the others to itself.
-    assert four.warm_up_seconds(4) == pytest.approx(one.warm_up_seconds(4), rel=0.05)
+    assert four.cold_start(4).course.prefetch_seconds == pytest.approx(
+        one.cold_start(4).course.prefetch_seconds, rel=0.05
+    )
     assert four.cold.prefetching.blocks_per_second <= one.cold.prefetching.blocks_per_second
 
 

@@ -75,7 +75,7 @@ def test_survivors_carry_the_peak() -> None:
     candidate = search(SizingInputs.new(wanted, WORLD)).best.candidate
     after_loss = candidate.resources(candidate.survivors)
     assert min(limit.max_reads_per_second for limit in after_loss) * UTILISATION >= 2_500
-    assert candidate.peak_performance(candidate.survivors).p99_seconds <= 0.25
+    assert candidate.performance(candidate.survivors, at_peak=True).p99_seconds <= 0.25
     assert (
         candidate.share.reads_in_progress
         > 3

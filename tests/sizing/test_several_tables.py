@@ -355,7 +355,7 @@ def test_the_cache_of_the_peak_hour_is_that_of_the_mean_hour() -> None:
         volumes=(gp3_volume("cache", 200), SYSTEM),
     )
     candidate = best(few)
-    mean, peak = candidate.performance(3), candidate.peak_performance(3)
+    mean, peak = candidate.performance(3), candidate.performance(3, at_peak=True)
     assert [one.hit_ratio for one in peak.paths] == [one.hit_ratio for one in mean.paths]
     ratios, shares = [one.hit_ratio for one in peak.paths], candidate.inputs.at_peak.demand.blocks.read_shares
     gets = next(one.demand_per_read for one in candidate.resources(3) if one.name == "s3-requests")

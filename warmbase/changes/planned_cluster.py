@@ -34,9 +34,9 @@ from warmbase.environments.planning import plan_of
 from warmbase.facts.ec2 import instance_types
 from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.linter.lint import check_deployable
+from warmbase.sizing.gp3 import nvme_volume
 from warmbase.sizing.plan import MISSED_TARGET, CoreGroup, Plan, PrimaryGroup
 from warmbase.sizing.requirements import ClusterChoice, CoreChoice, Volume
-from warmbase.sizing.search.disks import nvme_volume
 
 
 class PlannedCluster(Struct, frozen=True, kw_only=True):

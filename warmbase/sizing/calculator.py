@@ -268,7 +268,7 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         persistence=server.persistence,
         hit_ratio=HitRatio(predicted=hit_ratio, curve=curve.points, knee_bytes=curve.knee_bytes),
         throughput=throughput(inputs, warm),
-        peak=None if peak is inputs else throughput(peak, candidate.peak_performance(count)),
+        peak=None if peak is inputs else throughput(peak, candidate.performance(count, at_peak=True)),
         daily_peak=DailyPeak(hours=load.peak_hours, quiet_reads_per_second=load.outside_peak.reads_per_second)
         if isinstance(load, OpenLoad) and load.peak_hours is not None
         else None,

@@ -1,4 +1,4 @@
-"""The limits of a gp3 volume, and its price.
+"""The limits of a gp3 volume, and its price; and the drive that an instance has of its own.
 
 Sources: EBS User Guide, general-purpose volumes (3,000 IOPS and 125 MiB/s included; at most 80,000 IOPS and
 2,000 MiB/s; 500 IOPS for each GiB; 0.25 MiB/s for each IOPS). EMR documents less for its VolumeSpecification:
@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from warmbase.ground.instance import InstanceType
 from warmbase.ground.prices import PriceTable
-from warmbase.ground.units import MIB
+from warmbase.ground.units import GIB, MIB
 from warmbase.sizing.requirements import Volume
-
-__all__ = ["Provision", "Provisions", "gp3_volume", "least_gib", "most_iops", "usd_per_month"]
 
 Floats = NDArray[np.float64]
 
@@ -88,6 +86,18 @@ def gp3_volume(purpose: str, size_gib: int, provision: Provision, count: int = 1
         size_gib=size_gib,
         iops=iops,
         throughput_mib_s=throughput_mib_s,
+    )
+
+
+def nvme_volume(instance: InstanceType) -> Volume:
+    """The instance's own drive as a cache volume; what it does is a judgement of warmbase/facts/nvme-rates.csv."""
+    return Volume(
+        purpose="cache",
+        type="nvme",
+        count=1,
+        size_gib=instance.nvme_disk_bytes // GIB,
+        iops=instance.nvme_disk_iops,
+        throughput_mib_s=instance.nvme_disk_bytes_per_second // MIB,
     )
 
 

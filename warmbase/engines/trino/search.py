@@ -39,9 +39,10 @@ from warmbase.ground.units import GIB, HOURS_PER_MONTH, MIB
 from warmbase.ground.values import memoized
 from warmbase.sizing import gp3
 from warmbase.sizing.cost import Bill, BilledGroup, Cost, bill_usd, cost, nodes_usd
+from warmbase.sizing.gp3 import nvme_volume
 from warmbase.sizing.ranges.regret import ClusterOption, Outcome
 from warmbase.sizing.requirements import Volume, World
-from warmbase.sizing.search.disks import FILL_FRACTION, nvme_volume
+from warmbase.sizing.search.disks import FILL_FRACTION
 from warmbase.sizing.search.evaluation import COMPOSITE_AS_ALARMS, PRIMARY_VOLUMES
 from warmbase.sizing.server.system_volume import distinct_size
 

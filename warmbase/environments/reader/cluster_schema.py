@@ -27,9 +27,9 @@ from warmbase.ground.release import Release
 from warmbase.ground.units import GIB, MIB, TIB
 from warmbase.sizing import gp3
 from warmbase.sizing.cost import EMR_ROOT_VOLUME
+from warmbase.sizing.gp3 import nvme_volume
 from warmbase.sizing.modes import MODES
 from warmbase.sizing.requirements import ClusterChoice, CoreChoice, Volume
-from warmbase.sizing.search.disks import nvme_volume
 
 if TYPE_CHECKING:
     from warmbase.environments.reader.schema import EnvironmentFile

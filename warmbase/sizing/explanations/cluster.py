@@ -227,7 +227,7 @@ def service_explanations(candidate: Candidate) -> dict[str, Explanation]:
     balancer = (
         "HBase's balancer evens out the number of regions, not their reads; checked against a placement of every row"
     )
-    of_peak = {} if peak is inputs else _load("peak", candidate, candidate.peak_performance(count))
+    of_peak = {} if peak is inputs else _load("peak", candidate, candidate.performance(count, at_peak=True))
     core, primary = (
         sum(line.usd_per_month for line in bill.lines if line.item.startswith(role)) for role in ("core ", "primary ")
     )
@@ -308,12 +308,12 @@ def _load(path: str, candidate: Candidate, reads: Performance) -> dict[str, Expl
     # A percentile is explained by what a block waits for: a disk, S3, or either.
     waits: dict[str, Quantity] = {}
     sentence = "S3's first byte takes {first_byte} on average."
-    if candidate.disk is not None:
+    if candidate.data_volume is not None:
         waits["disk"] = constant(resource, "DISK_LATENCY_SECONDS", "s")
         sentence = "A disk takes {disk} on average."
     if candidate.inputs.mode.keeps_data_in_s3:
         waits["first_byte"] = constant(read, "S3_FIRST_BYTE_SECONDS", "s")
-        if candidate.disk is not None:
+        if candidate.data_volume is not None:
             # Blocks of tables that are not cached never come from disks.
             ratio, share = candidate.hit_ratio(candidate.count), candidate.from_disks(inputs)
             waits["hit_ratio"] = (

@@ -101,7 +101,7 @@ def cold_explanations(candidate: Candidate) -> dict[str, Explanation]:
     now, course, share = start.served(0.0), start.course, candidate.share_of(candidate.count)
     reads = figure(now.reads_per_second, "reads/s", "bad_hours.cold.reads_per_second")
     offered = computed(now.offered_per_second, "reads/s", SERVED)
-    alone = fill_seconds(candidate.inputs.demand, share, start.cluster, candidate.prefetch_threads)
+    alone = fill_seconds(candidate.inputs.demand, share, start.cluster, candidate.region_server.prefetch_threads)
     steps = {TERMS[name]: computed(value, "s", "warmbase.sizing.cache.warm_up.prefetch") for name, value in alone.terms}
     explained = {
         "warm_up.prefetch_seconds": explain(
@@ -113,7 +113,7 @@ def cold_explanations(candidate: Candidate) -> dict[str, Explanation]:
             blocks=computed(
                 share.prefetched_blocks, "blocks", "warmbase.sizing.cache.bucket_cache.CacheDemand.blocks_prefetched"
             ),
-            threads=figure(candidate.prefetch_threads, "threads", "prefetch_threads"),
+            threads=figure(candidate.region_server.prefetch_threads, "threads", "prefetch_threads"),
             get=constant(region_server, "GET_BYTES", "B"),
             delay=computed(
                 course.prefetch_seconds - alone.seconds, "s", "warmbase.sizing.server.cold_start.ColdStart.course"

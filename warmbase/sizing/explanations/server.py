@@ -263,7 +263,7 @@ def thread_explanations(candidate: Candidate) -> dict[str, Explanation]:
             "judgement: a thread may hold a second stream open beside the one that it reads from",
             per_thread=constant(region_server, "S3_CONNECTIONS_PER_THREAD"),
             handlers=handlers,
-            prefetch_threads=figure(candidate.prefetch_threads, "", "prefetch_threads"),
+            prefetch_threads=figure(candidate.region_server.prefetch_threads, "", "prefetch_threads"),
             writing_threads=constant(region_server, "WRITING_THREADS"),
             default=constant(region_server, "DEFAULT_S3_CONNECTIONS"),
         ),

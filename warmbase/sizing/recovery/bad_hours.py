@@ -127,7 +127,7 @@ def _lost_node(candidate: Candidate) -> LostNode:
     share, reads, refill = 1 / candidate.count, candidate.performance(others), 0.0
     if candidate.cache_mib:
         mine, alone = candidate.share_of(candidate.count), replace(candidate.cluster(candidate.count), servers=1)
-        refill = fill_seconds(candidate.inputs.demand, mine, alone, candidate.prefetch_threads).seconds
+        refill = fill_seconds(candidate.inputs.demand, mine, alone, candidate.region_server.prefetch_threads).seconds
     return LostNode(
         rows_fraction=share,
         meta_probability=share,
@@ -187,11 +187,11 @@ def _cold_node(candidate: Candidate) -> ColdStart | None:
 
     A single cold node has S3's request limit for itself, so each node of this cluster has a limit of its own.
     """
-    if not candidate.cache_mib or candidate.disk is None:
+    if not candidate.cache_mib or candidate.data_volume is None:
         return None
-    cluster = candidate.cluster(candidate.count)
+    cluster, share = candidate.cluster(candidate.count), candidate.share_of(candidate.count)
     alone = replace(cluster, s3_prefixes=cluster.s3_prefixes * cluster.servers)
-    return cold_start(candidate.inputs, candidate.share_of(candidate.count), alone, candidate.prefetch_threads)
+    return cold_start(candidate.inputs, share, alone, candidate.region_server.prefetch_threads)
 
 
 def warm_up(candidate: Candidate) -> WarmUp:
@@ -200,7 +200,7 @@ def warm_up(candidate: Candidate) -> WarmUp:
     if start is None:
         return WarmUp(prefetch_seconds=0.0, limit=None, curve=((0.0, candidate.hit_ratio(servers)),))
     share, server = candidate.share_of(servers), server_fill(candidate)
-    alone = fill_seconds(candidate.inputs.demand, share, start.cluster, candidate.prefetch_threads)
+    alone = fill_seconds(candidate.inputs.demand, share, start.cluster, candidate.region_server.prefetch_threads)
     seconds = start.course.prefetch_seconds
     return WarmUp(
         prefetch_seconds=seconds,
@@ -222,7 +222,7 @@ def server_fill(candidate: Candidate) -> ServerFill | None:
     network = cells * writing.network_bytes
     return ServerFill(
         fill=fill_of(demand, candidate.share_of(servers)),
-        streams=Streams(threads=candidate.prefetch_threads, get_bytes=GET_BYTES),
+        streams=Streams(threads=candidate.region_server.prefetch_threads, get_bytes=GET_BYTES),
         vcpus=cluster.vcpus,
         s3_gets_per_second=cluster.s3_prefixes * S3_GETS_PER_SECOND_PER_PREFIX / servers,
         batch_bytes=demand.writer_queue_length * demand.cacheable.cached_bytes,

@@ -90,7 +90,7 @@ def export_copy(candidate: Candidate) -> Copy:
 
 def import_copy(candidate: Candidate) -> Copy:
     """Return the copy of all data into the cluster; HDFS receives every byte as often as it keeps copies."""
-    return replace(export_copy(candidate), replicas=candidate.inputs.mode.data_copies if candidate.disk else 1)
+    return replace(export_copy(candidate), replicas=candidate.inputs.mode.data_copies if candidate.data_volume else 1)
 
 
 ANSWER_BYTES: Final = 2 * MIB  # hbase.client.scanner.max.result.size: one scanner call returns about this much

@@ -88,14 +88,12 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """The volume that reads are served from; None where nothing but S3 serves them."""
         return next((volume for volume in self.layout.volumes if volume.purpose in {"cache", "data"}), None)
 
-    @property
-    def disk(self) -> Disk | None:
-        """Return what that volume and the instance sustain together in a survivor; None without a volume."""
-        return self.disk_of(self.survivors)
-
     @memoized
-    def disk_of(self, servers: int) -> Disk | None:
-        """Return the disk of each of this many warm nodes; several cache volumes carry less than their sum."""
+    def disk(self, servers: int) -> Disk | None:
+        """Return what that volume and the instance sustain together on each of this many warm nodes; None without one.
+
+        Several cache volumes carry less than their sum.
+        """
         volume = self.data_volume
         if volume is None:
             return None
@@ -143,8 +141,8 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def region_server(self) -> RegionServer:
         """Raises NotEnoughMemory where the instance is too small."""
-        disk_bytes_per_second = self.disk.fill_bytes_per_second if self.disk else 0.0
-        return region_server(self.instance, self.share, self.inputs, disk_bytes_per_second)
+        disk = self.disk(self.survivors)
+        return region_server(self.instance, self.share, self.inputs, disk.fill_bytes_per_second if disk else 0.0)
 
     @property
     def fits_memory(self) -> bool:
@@ -163,7 +161,7 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
             servers=servers,
             vcpus=self.instance.vcpus,
             network_gbit_per_second=self.instance.network_sustained_bytes_per_second / GBIT_BYTES,
-            disk=self.disk_of(servers),
+            disk=self.disk(servers),
             handlers=1,
             imbalance=self.inputs.at_peak.imbalance(servers),
         )
@@ -174,7 +172,7 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def writing_server(self) -> WritingServer:
         """Return one RegionServer from the point of view of writes, with the memstore that the survivors need."""
         server = writing_server(self.inputs, self.instance, self.cache_mib, self.survivors)
-        return with_disks(server, self.disk, self.layout)
+        return with_disks(server, self.disk(self.survivors), self.layout)
 
     def writes(self, servers: int) -> Writes:
         """Return the writes that this many nodes carry beside the reads of the peak hour."""
@@ -201,13 +199,9 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         busiest_hour = self.inputs.at_peak
         return resources(self._hardware(servers), busiest_hour.read, Hits(ratio=hit_ratio), busiest_hour.timings)
 
-    def performance(self, servers: int) -> Performance:
-        """Return the performance of this many warm nodes at the mean load."""
-        return performance(self.inputs, self.cluster(servers), self.hits(self.inputs, servers), self.instance.vcpus)
-
-    def peak_performance(self, servers: int) -> Performance:
-        """Return the performance of this many warm nodes in the peak hour."""
-        inputs = self.inputs.at_peak
+    def performance(self, servers: int, *, at_peak: bool = False) -> Performance:
+        """Return the performance of this many warm nodes at the mean load, or in the peak hour."""
+        inputs = self.inputs.at_peak if at_peak else self.inputs
         return performance(inputs, self.cluster(servers), self.hits(inputs, servers), self.instance.vcpus)
 
     def hits(self, inputs: SizingInputs, servers: int) -> Hits:
@@ -233,14 +227,10 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     def cold_start(self, servers: int, inputs: SizingInputs | None = None) -> ColdStart | None:
         """Return this many nodes with empty caches under the workload or other inputs; None without a cache."""
-        if not self.cache_mib or self.disk is None:
+        if not self.cache_mib or self.data_volume is None:
             return None
-        return cold_start(inputs or self.inputs, self.share_of(servers), self.cluster(servers), self.prefetch_threads)
-
-    def warm_up_seconds(self, servers: int) -> float:
-        """Return how long this many cold nodes take to prefetch what fits while they serve reads; 0 without a cache."""
-        cold = self.cold_start(servers)
-        return cold.course.prefetch_seconds if cold else 0.0
+        threads = self.region_server.prefetch_threads
+        return cold_start(inputs or self.inputs, self.share_of(servers), self.cluster(servers), threads)
 
     @property
     def offline(self) -> Offline:
@@ -259,22 +249,17 @@ class Candidate(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         )
 
     @property
-    def prefetch_threads(self) -> int:
-        """Return `hbase.hfile.thread.prefetch`."""
-        return self.region_server.prefetch_threads
-
-    @property
     def hdfs_load(self) -> HdfsLoad | None:
         """Return HDFS with the data of HBase; None where the data is in S3."""
-        volume = self.data_volume
-        if self.inputs.mode.keeps_data_in_s3 or volume is None or self.disk is None:
+        volume, disk = self.data_volume, self.disk(self.survivors)
+        if self.inputs.mode.keeps_data_in_s3 or volume is None or disk is None:
             return None
         workload, copies = self.inputs.requirements.workload, self.inputs.mode.data_copies
         return HdfsLoad(
             nodes=self.count,
             copies=copies,
             node_bytes=workload.stored_bytes * copies / self.count,
-            disk_bytes_per_second=self.disk.bytes_per_second,
+            disk_bytes_per_second=disk.bytes_per_second,
             volumes=volume.count,
             regions=workload.regions,
         )
@@ -293,10 +278,10 @@ class Shortfall(Struct, frozen=True, kw_only=True):
 
     target: str
     reason: str
-    bottleneck: str | None
     actual: float
     limit: float
     unit: str
+    bottleneck: str | None = None
 
 
 def shortfalls(candidate: Candidate, cold: AbstractSet[str] = COLD_TARGETS) -> Sequence[Shortfall]:
@@ -305,30 +290,115 @@ def shortfalls(candidate: Candidate, cold: AbstractSet[str] = COLD_TARGETS) -> S
     The p99 takes a simulation, so it is computed only where nothing else is missed. The course of cold caches takes
     even longer and comes last: of the targets that it decides, only those in `cold` are checked.
     """
+    inputs, survivors = candidate.inputs, candidate.survivors
+    targets, peak = inputs.requirements.targets, inputs.at_peak
     try:
-        limit = bottleneck(candidate.resources(candidate.survivors))
+        limit = bottleneck(candidate.resources(survivors))
     except NotEnoughMemory as error:
-        return [
+        actual, least = error.page_cache_bytes, error.least_bytes
+        return [Shortfall(target="memory", reason=str(error), actual=actual, limit=least, unit="B")]
+    missed: list[Shortfall] = []
+    if misses_hit_ratio(candidate):
+        wanted, got = targets.hit_ratio, candidate.hit_ratio(survivors)
+        caches = f"caches of {candidate.cache_mib / 1024:,.0f} GiB on {survivors} nodes"
+        reason = f"{caches} answer {format_percent(got)} of block reads; the target is {format_percent(wanted)}"
+        missed.append(Shortfall(target="hit_ratio", reason=reason, actual=got, limit=wanted, unit="fraction"))
+    offered, saturation = peak.offered_reads_per_second, limit.max_reads_per_second
+    if offered is not None and offered > (carried := UTILISATION * saturation):
+        missed.append(
             Shortfall(
-                target="memory",
-                reason=str(error),
-                bottleneck=None,
-                actual=error.page_cache_bytes,
-                limit=error.least_bytes,
-                unit="B",
+                target="reads",
+                reason=f"{limit.name} saturates at {saturation:,.0f} reads/s on {survivors} nodes; {offered:,.0f}"
+                f" reads/s would use {offered / saturation:.0%} of it, and the plan allows {UTILISATION:.0%}",
+                actual=carried,
+                limit=offered,
+                unit="reads/s",
+                bottleneck=limit.name,
             )
-        ]
-    quick = [
-        *_hit_ratio_missed(candidate),
-        *_load_missed(candidate, limit),
-        *_writes_missed(candidate),
-        *_recovery_missed(candidate),
-        *_offline_long(candidate),
-    ]
-    late = quick or _p99_missed(candidate, limit)
-    warm_up = _warm_up_missed(candidate) if not late and "warm_up" in cold else []
-    carried = _carried_late(candidate) if not late and "carries_load_within" in cold else []
-    return [*late, *warm_up, *carried]
+        )
+    if written := inputs.requirements.workload.write_bytes_per_second:
+        writes = candidate.writes(survivors)
+        carried = UTILISATION * writes.saturation_bytes_per_second
+        if written > carried * (1 + ROUNDING):
+            missed.append(
+                Shortfall(
+                    target="writes",
+                    reason=f"beside the reads, {writes.bottleneck} saturates at"
+                    f" {format_rate(writes.saturation_bytes_per_second)} of writes on {survivors} nodes;"
+                    f" {format_rate(written)} would use {written / writes.saturation_bytes_per_second:.0%} of it, and"
+                    f" the plan allows {UTILISATION:.0%}",
+                    actual=carried,
+                    limit=written,
+                    unit="B/s",
+                    bottleneck=writes.bottleneck,
+                )
+            )
+    if (hdfs := candidate.hdfs_load) is not None and hdfs.recovery_seconds > LONGEST_RECOVERY_SECONDS:
+        missed.append(
+            Shortfall(
+                target="recovery",
+                reason=f"HDFS takes {format_duration(hdfs.recovery_seconds)} to copy the"
+                f" {format_size(hdfs.node_bytes)} of a lost node again; the limit is"
+                f" {format_duration(LONGEST_RECOVERY_SECONDS)}",
+                actual=hdfs.recovery_seconds,
+                limit=LONGEST_RECOVERY_SECONDS,
+                unit="s",
+            )
+        )
+    wanted_seconds = targets.offline_after_crash_seconds
+    if wanted_seconds is not None and (offline := candidate.offline).seconds > wanted_seconds:
+        missed.append(
+            Shortfall(
+                target="offline_after_crash",
+                reason=f"after a crash, rows are offline for {format_duration(offline.seconds)} (estimate), of which"
+                f" the master waits {format_duration(offline.retention_seconds)} for the server to return; the target"
+                f" is {format_duration(wanted_seconds)}",
+                actual=offline.seconds,
+                limit=wanted_seconds,
+                unit="s",
+            )
+        )
+    if missed:
+        return missed
+    wanted_seconds = targets.p99_seconds
+    if wanted_seconds is not None:
+        late_seconds = candidate.performance(survivors, at_peak=True).p99_beyond(wanted_seconds)
+        if late_seconds is not None:
+            return [
+                Shortfall(
+                    target="p99",
+                    reason=f"p99 is {format_duration(late_seconds)} (estimate); the target is"
+                    f" {format_duration(wanted_seconds)}",
+                    actual=late_seconds,
+                    limit=wanted_seconds,
+                    unit="s",
+                    bottleneck=limit.name,
+                )
+            ]
+    wanted_seconds = targets.warm_up_seconds
+    if wanted_seconds and "warm_up" in cold and (start := candidate.cold_start(survivors)):
+        seconds = start.prefetch_seconds_against(wanted_seconds)
+        if seconds > wanted_seconds:
+            reason = f"prefetch takes {format_duration(seconds)}; the target is {format_duration(wanted_seconds)}"
+            missed.append(Shortfall(target="warm_up", reason=reason, actual=seconds, limit=wanted_seconds, unit="s"))
+    wanted_seconds = targets.carries_load_within_seconds
+    if wanted_seconds and "carries_load_within" in cold and (start := candidate.cold_start(survivors)):
+        seconds = start.carried_seconds_against(wanted_seconds)
+        if seconds > wanted_seconds:
+            now = start.served(0.0)
+            missed.append(
+                Shortfall(
+                    target="carries_load_within",
+                    reason=f"with cold caches, the cluster serves {now.reads_per_second:,.0f} of"
+                    f" {now.offered_per_second:,.0f} reads/s at first, and all of them after"
+                    f" {format_duration(seconds)} or more; the target is {format_duration(wanted_seconds)}",
+                    actual=seconds,
+                    limit=wanted_seconds,
+                    unit="s",
+                    bottleneck=now.bottleneck,
+                )
+            )
+    return missed
 
 
 def misses_hit_ratio(candidate: Candidate) -> bool:
@@ -336,117 +406,3 @@ def misses_hit_ratio(candidate: Candidate) -> bool:
     inputs = candidate.inputs
     wanted, got = inputs.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
     return inputs.mode.has_bucket_cache and got < wanted - ROUNDING
-
-
-def _recovery_missed(candidate: Candidate) -> list[Shortfall]:
-    load, limit = candidate.hdfs_load, LONGEST_RECOVERY_SECONDS
-    if load is None or load.recovery_seconds <= limit:
-        return []
-    reason = (
-        f"HDFS takes {format_duration(load.recovery_seconds)} to copy the {format_size(load.node_bytes)} of a lost"
-        f" node again; the limit is {format_duration(limit)}"
-    )
-    return [
-        Shortfall(
-            target="recovery", reason=reason, bottleneck=None, actual=load.recovery_seconds, limit=limit, unit="s"
-        )
-    ]
-
-
-def _hit_ratio_missed(candidate: Candidate) -> list[Shortfall]:
-    if not misses_hit_ratio(candidate):
-        return []
-    wanted, got = candidate.inputs.requirements.targets.hit_ratio, candidate.hit_ratio(candidate.survivors)
-    caches = f"caches of {candidate.cache_mib / 1024:,.0f} GiB on {candidate.survivors} nodes"
-    reason = f"{caches} answer {format_percent(got)} of block reads; the target is {format_percent(wanted)}"
-    return [Shortfall(target="hit_ratio", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="fraction")]
-
-
-def _load_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
-    offered, carried = candidate.inputs.at_peak.offered_reads_per_second, UTILISATION * limit.max_reads_per_second
-    if offered is None or offered <= carried:
-        return []
-    reason = (
-        f"{limit.name} saturates at {limit.max_reads_per_second:,.0f} reads/s on {candidate.survivors} nodes; "
-        f"{offered:,.0f} reads/s would use {offered / limit.max_reads_per_second:.0%} of it, and the plan allows "
-        f"{UTILISATION:.0%}"
-    )
-    return [
-        Shortfall(target="reads", reason=reason, bottleneck=limit.name, actual=carried, limit=offered, unit="reads/s")
-    ]
-
-
-def _writes_missed(candidate: Candidate) -> list[Shortfall]:
-    offered = candidate.inputs.requirements.workload.write_bytes_per_second
-    if not offered:
-        return []
-    writes = candidate.writes(candidate.survivors)
-    carried = UTILISATION * writes.saturation_bytes_per_second
-    if offered <= carried * (1 + ROUNDING):
-        return []
-    reason = (
-        f"beside the reads, {writes.bottleneck} saturates at {format_rate(writes.saturation_bytes_per_second)} of "
-        f"writes on {candidate.survivors} nodes; {format_rate(offered)} would use "
-        f"{offered / writes.saturation_bytes_per_second:.0%} of it, and the plan allows {UTILISATION:.0%}"
-    )
-    return [
-        Shortfall(
-            target="writes", reason=reason, bottleneck=writes.bottleneck, actual=carried, limit=offered, unit="B/s"
-        )
-    ]
-
-
-def _warm_up_missed(candidate: Candidate) -> list[Shortfall]:
-    wanted = candidate.inputs.requirements.targets.warm_up_seconds
-    cold = candidate.cold_start(candidate.survivors) if wanted else None
-    got = cold.prefetch_seconds_against(wanted) if cold and wanted else 0.0
-    if wanted is None or got <= wanted:
-        return []
-    reason = f"prefetch takes {format_duration(got)}; the target is {format_duration(wanted)}"
-    return [Shortfall(target="warm_up", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
-
-
-def _offline_long(candidate: Candidate) -> list[Shortfall]:
-    wanted = candidate.inputs.requirements.targets.offline_after_crash_seconds
-    if wanted is None or (got := candidate.offline.seconds) <= wanted:
-        return []
-    waits = format_duration(candidate.offline.retention_seconds)
-    reason = (
-        f"after a crash, rows are offline for {format_duration(got)} (estimate), of which the master waits {waits} for "
-        f"the server to return; the target is {format_duration(wanted)}"
-    )
-    return [Shortfall(target="offline_after_crash", reason=reason, bottleneck=None, actual=got, limit=wanted, unit="s")]
-
-
-def _carried_late(candidate: Candidate) -> list[Shortfall]:
-    wanted = candidate.inputs.requirements.targets.carries_load_within_seconds
-    cold = candidate.cold_start(candidate.survivors) if wanted else None
-    got = cold.carried_seconds_against(wanted) if cold and wanted else 0.0
-    if wanted is None or cold is None or got <= wanted:
-        return []
-    now = cold.served(0.0)
-    reason = (
-        f"with cold caches, the cluster serves {now.reads_per_second:,.0f} of {now.offered_per_second:,.0f} reads/s at "
-        f"first, and all of them after {format_duration(got)} or more; the target is {format_duration(wanted)}"
-    )
-    return [
-        Shortfall(
-            target="carries_load_within",
-            reason=reason,
-            bottleneck=now.bottleneck,
-            actual=got,
-            limit=wanted,
-            unit="s",
-        )
-    ]
-
-
-def _p99_missed(candidate: Candidate, limit: Resource) -> list[Shortfall]:
-    wanted = candidate.inputs.requirements.targets.p99_seconds
-    if wanted is None:
-        return []
-    got = candidate.peak_performance(candidate.survivors).p99_beyond(wanted)
-    if got is None:
-        return []
-    reason = f"p99 is {format_duration(got)} (estimate); the target is {format_duration(wanted)}"
-    return [Shortfall(target="p99", reason=reason, bottleneck=limit.name, actual=got, limit=wanted, unit="s")]

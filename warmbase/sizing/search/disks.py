@@ -77,7 +77,7 @@ def layout(inputs: SizingInputs, storage: Storage, choice: VolumeChoice, servers
     if storage == "none":
         return Layout(cache_mib=0, volumes=(system,))
     if storage == "nvme":
-        drive = nvme_volume(choice.instance)
+        drive = gp3.nvme_volume(choice.instance)
         return Layout(cache_mib=choice.cache_mib, volumes=(drive, system.beside(drive)))
     provision = (choice.throughput_mib_s, choice.iops)
     if storage == "data":
@@ -132,7 +132,7 @@ def volume_shortfall(inputs: SizingInputs, instance: InstanceType, servers: int)
 
 def _too_much(actual: float, limit: float, unit: str) -> Shortfall:
     reason = f"a volume would need {actual:,.0f} {unit}, and has {limit:,.0f} at most"
-    return Shortfall(target="volume", reason=reason, bottleneck=None, actual=actual, limit=limit, unit=unit)
+    return Shortfall(target="volume", reason=reason, actual=actual, limit=limit, unit=unit)
 
 
 def cache_volume_gib(cache_mib: int, demand: CacheDemand, count: int = 1) -> int:
@@ -214,18 +214,6 @@ def volume_load(inputs: SizingInputs, volumes: int, hits: Hits) -> tuple[float, 
     bytes_per_second = reads_per_second * disk_bytes_per_read(inputs.read, hits)
     ios_per_second = reads_per_second * disk_ios_per_read(inputs.read, hits, "ebs")
     return bytes_per_second + inputs.written_bytes_per_second / volumes, ios_per_second
-
-
-def nvme_volume(instance: InstanceType) -> Volume:
-    """The instance's own drive as a cache volume; what it does is a judgement of warmbase/facts/nvme-rates.csv."""
-    return Volume(
-        purpose="cache",
-        type="nvme",
-        count=1,
-        size_gib=instance.nvme_disk_bytes // GIB,
-        iops=instance.nvme_disk_iops,
-        throughput_mib_s=instance.nvme_disk_bytes_per_second // MIB,
-    )
 
 
 NEARLY: Final = 1 - 1e-9  # the rounding of an interpolated load

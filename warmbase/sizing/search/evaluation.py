@@ -79,7 +79,6 @@ def budget_missed(inputs: SizingInputs, usd_per_month: float) -> list[Shortfall]
         Shortfall(
             target="budget",
             reason=reason,
-            bottleneck=None,
             actual=usd_per_month,
             limit=budget,
             unit="USD/month",

@@ -77,7 +77,7 @@ def _changes(inputs: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relaxat
     if wanted.p99_seconds is not None and (
         without := Search(inputs=_with(inputs, p99_seconds=None)).cheapest_serving()
     ):
-        slowest = without.candidate.peak_performance(without.candidate.survivors).p99_seconds
+        slowest = without.candidate.performance(without.candidate.survivors, at_peak=True).p99_seconds
         least = least_p99_seconds(inputs) or slowest
         yield _p99(inputs, max(wanted.p99_seconds, least), slowest)
     # If even the largest cache on the fastest volumes misses the p99, other targets do not help.
@@ -103,9 +103,7 @@ def _of_budget_and_durations(inputs: SizingInputs) -> Iterator[Relaxation | None
             ),
         )
     if wanted.warm_up_seconds is not None:
-        yield _duration(
-            inputs, "warm_up_seconds", "a warm-up of {}", lambda least: least.warm_up_seconds(least.survivors)
-        )
+        yield _duration(inputs, "warm_up_seconds", "a warm-up of {}", _prefetch_seconds)
     if wanted.carries_load_within_seconds is not None:
         text = "a cold cluster that carries its load within {}"
         yield _duration(inputs, "carries_load_within_seconds", text, _carried_seconds)
@@ -213,6 +211,11 @@ def _rounded_up(seconds: float) -> float:
     """Return the next duration that can be written with three digits."""
     unit = 10.0 ** (math.floor(math.log10(seconds)) - 2)
     return unit * math.ceil(seconds / unit)
+
+
+def _prefetch_seconds(candidate: Candidate) -> float:
+    cold = candidate.cold_start(candidate.survivors)
+    return cold.course.prefetch_seconds if cold else 0.0
 
 
 def _carried_seconds(candidate: Candidate) -> float | None:

@@ -238,7 +238,7 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         strongest = self.strongest
         if not strongest.fits_memory:
             return None
-        p99_seconds = strongest.peak_performance(strongest.survivors).p99_seconds
+        p99_seconds = strongest.performance(strongest.survivors, at_peak=True).p99_seconds
         return p99_seconds if math.isfinite(p99_seconds) else None
 
     @property
