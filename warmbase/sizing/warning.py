@@ -11,7 +11,7 @@ it costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Final
 
@@ -62,102 +62,74 @@ class Advice(Struct, frozen=True, kw_only=True):
 
 def advice(inspection: Inspection) -> tuple[Advice, ...]:
     """Return the advice, family by family."""
-    return tuple(piece for family in inspection.families for rule in _RULES for piece in rule(family))
+    return tuple(
+        Advice(table=family.table, family=family.name, setting=setting, why=why, but=but)
+        for family in inspection.families
+        for setting, why, but in _settings(family)
+    )
 
 
-def _advised(family: FamilyTotals, setting: str, why: str, but: str) -> Advice:
-    return Advice(table=family.table, family=family.name, setting=setting, why=why, but=but)
-
-
-def _large_cells(family: FamilyTotals) -> Iterator[Advice]:
-    nominal = family.block_bytes or NOMINAL_BLOCK_BYTES
-    mean = family.lengths.mean_bytes
-    if mean >= LARGE_CELL * nominal and family.cells <= 2 * family.lengths.blocks:
-        yield _advised(
-            family,
+def _settings(family: FamilyTotals) -> Iterator[tuple[str, str, str]]:
+    """Yield each setting that a family's store files suggest, what it saves, and what it costs."""
+    mean, blocks, total_bytes = family.lengths.mean_bytes, family.lengths.blocks, family.lengths.total_bytes
+    if mean >= LARGE_CELL * (family.block_bytes or NOMINAL_BLOCK_BYTES) and family.cells <= 2 * blocks:
+        yield (
             "cache: false for the family (BLOCKCACHE => 'false'), or a family of its own as MOB",
-            f"its blocks hold one cell of {format_size(round(mean))} each and would take "
-            f"{format_size(family.lengths.total_bytes)} of the cache",
+            (
+                f"its blocks hold one cell of {format_size(round(mean))} each and would take {format_size(total_bytes)}"
+                " of the cache"
+            ),
             "not where these are the reads that must be fast",
         )
-
-
-def _small_blocks(family: FamilyTotals) -> Iterator[Advice]:
-    mean, blocks = family.lengths.mean_bytes, family.lengths.blocks
-    heap_bytes = blocks * index_bytes_per_block(COLLECTOR) + family.index_bytes
-    fewer = mean / NOMINAL_BLOCK_BYTES
-    if (
-        family.block_bytes < NOMINAL_BLOCK_BYTES
-        and mean < SMALL_BLOCK_BYTES
-        and heap_bytes * (1 - fewer) > SMALL_HEAP_BYTES
-    ):
-        yield _advised(
-            family,
+    heap_bytes, fewer = blocks * index_bytes_per_block(COLLECTOR) + family.index_bytes, mean / NOMINAL_BLOCK_BYTES
+    is_small = family.block_bytes < NOMINAL_BLOCK_BYTES and mean < SMALL_BLOCK_BYTES
+    if is_small and heap_bytes * (1 - fewer) > SMALL_HEAP_BYTES:
+        yield (
             "BLOCKSIZE => '65536'",
-            f"{blocks:,} blocks of {format_size(round(mean))} take {format_size(heap_bytes)} of all heaps once cached; "
-            f"at 64 KiB {format_size(round(heap_bytes * fewer))} (estimate)",
+            (
+                f"{blocks:,} blocks of {format_size(round(mean))} take {format_size(heap_bytes)} of all heaps once"
+                f" cached; at 64 KiB {format_size(round(heap_bytes * fewer))} (estimate)"
+            ),
             "each read of one cell then takes four times as much from the cache's volume, or more",
         )
-
-
-def _large_blocks(family: FamilyTotals) -> Iterator[Advice]:
-    mean = family.lengths.mean_bytes
-    cell = family.lengths.total_bytes / family.cells
-    if family.block_bytes != NOMINAL_BLOCK_BYTES and mean > LARGE_BLOCK_BYTES and cell < SMALL_CELL_FRACTION * mean:
-        yield _advised(
-            family,
+    is_large = family.block_bytes != NOMINAL_BLOCK_BYTES and mean > LARGE_BLOCK_BYTES
+    if is_large and (cell := total_bytes / family.cells) < SMALL_CELL_FRACTION * mean:
+        yield (
             "BLOCKSIZE => '65536'",
-            f"a read of one cell of {format_size(round(cell))} takes a block of {format_size(round(mean))} from the "
-            "cache's volume",
+            (
+                f"a read of one cell of {format_size(round(cell))} takes a block of {format_size(round(mean))} from"
+                " the cache's volume"
+            ),
             "scans read as fast either way; the index of the cache grows with the blocks",
         )
-
-
-def _keys(family: FamilyTotals) -> Iterator[Advice]:
     overhead = KEY_LENGTH_BYTES + VALUE_LENGTH_BYTES + SEQUENCE_ID_BYTES + family.key_bytes
     share = overhead / (overhead + family.value_bytes)
     if family.encoding == "NONE" and family.key_bytes and share >= KEY_FRACTION:
-        cached_bytes = family.lengths.total_bytes
-        encoded_bytes = round(cached_bytes * (1 - share * (1 - ENCODED_KEY_FRACTION["FAST_DIFF"])))
-        yield _advised(
-            family,
+        encoded_bytes = round(total_bytes * (1 - share * (1 - ENCODED_KEY_FRACTION["FAST_DIFF"])))
+        yield (
             "DATA_BLOCK_ENCODING => 'FAST_DIFF'",
-            f"{share:.0%} of its bytes are keys, of {family.key_bytes} B for values of {family.value_bytes} B; encoded,"
-            f" as blocks also are in the cache, it would take {format_size(encoded_bytes)} there, not"
-            f" {format_size(cached_bytes)} (estimate)",
+            (
+                f"{share:.0%} of its bytes are keys, of {family.key_bytes} B for values of {family.value_bytes} B;"
+                f" encoded, as blocks also are in the cache, it would take {format_size(encoded_bytes)} there, not"
+                f" {format_size(total_bytes)} (estimate)"
+            ),
             "a seek within a block then decodes from its beginning; ROW_INDEX_V1 does not, and saves nothing",
         )
-
-
-def _codec(family: FamilyTotals) -> Iterator[Advice]:
     if family.codec == "none" and family.zstd_ratio >= WORTH_RATIO:
-        yield _advised(
-            family,
+        yield (
             "COMPRESSION => 'ZSTD'",
-            f"ZSTD made the blocks that were tried {family.zstd_ratio:.1f} times shorter; with "
-            "hbase.block.data.cachecompressed the cache holds that much more",
+            (
+                f"ZSTD made the blocks that were tried {family.zstd_ratio:.1f} times shorter; with "
+                "hbase.block.data.cachecompressed the cache holds that much more"
+            ),
             "each hit then decompresses: the processor pays for what the cache saves",
         )
-
-
-def _bloom(family: FamilyTotals) -> Iterator[Advice]:
     if family.bloom == "NONE" and family.files > FILES_OF_REGION * family.regions:
-        yield _advised(
-            family,
+        yield (
             "BLOOMFILTER => 'ROW'",
             f"a get asks each of a region's {family.files / family.regions:.1f} files: a filter spares most of them",
             "a family that is only scanned needs none",
         )
-
-
-_RULES: Final[tuple[Callable[[FamilyTotals], Iterator[Advice]], ...]] = (
-    _large_cells,
-    _small_blocks,
-    _large_blocks,
-    _keys,
-    _codec,
-    _bloom,
-)
 
 
 MOST_REGIONS = 200  # HBase reference guide, "Regions per RegionServer": 20 to 200
@@ -180,84 +152,52 @@ def missed_target(shortfall: Shortfall) -> Warning:
 
 def warnings(candidate: Candidate) -> Iterator[Warning]:
     """Yield what a user should know before a deployment: slow restarts, cold caches, crashes, regions and volumes."""
-    yield from _slow_restart(candidate)
-    yield from _cold_load(candidate)
-    yield from _cold_peak(candidate)
-    yield from _long_crash(candidate)
-    yield from _wal_service(candidate)
-    yield from _read_in_pieces(candidate)
-    yield from _regions(candidate)
-    yield from _region_sizes(candidate)
-    for inspection in candidate.inputs.requirements.workload.inspections:
-        yield from _families(inspection)
-    yield from _tables(candidate)
-    if (volume := candidate.data_volume) is not None:
-        yield from _volumes(candidate, volume)
-
-
-def _slow_restart(candidate: Candidate) -> Iterator[Warning]:
-    restart, blocks = candidate.region_server.restart, candidate.share.cached_blocks
+    inputs, world, count = candidate.inputs, candidate.inputs.world, candidate.count
+    requirements, workload, cold = inputs.requirements, inputs.requirements.workload, candidate.cold
+    restart, load = candidate.region_server.restart, workload.load
     if restart.away_seconds > SLOW_RESTART_SECONDS:
         yield Warning(
             id="restart-slow",
             severity="warning",
-            message=f"a RegionServer with {blocks:,} cached blocks is unavailable for "
+            message=f"a RegionServer with {candidate.share.cached_blocks:,} cached blocks is unavailable for "
             f"{format_duration(restart.away_seconds)} during a restart (estimate), and so are its regions",
             fix="use more and smaller nodes; from HBase 2.6.5 (no EMR release yet) the index is read in the background",
         )
-
-
-def _long_crash(candidate: Candidate) -> Iterator[Warning]:
-    """Warn where a crashed node takes its rows offline for a long time."""
-    seconds = candidate.offline.seconds
-    if seconds > SLOW_RESTART_SECONDS:
+    if cold is not None and inputs.offered_reads_per_second is not None:
+        # A client waits for a call only so long before it gives up.
+        now, carried = cold.served(0.0), cold.course.carried_seconds
+        if not now.carries and (carried is None or carried > SHORT_COLD_SECONDS):
+            until = "never serves them all" if carried is None else f"serves them all after {format_duration(carried)}"
+            yield Warning(
+                id="cold-load",
+                severity="warning",
+                message=f"with cold caches, the cluster serves only {now.possible_per_second:,.0f} of"
+                f" {now.offered_per_second:,.0f} reads/s, limited by {now.bottleneck}, and {until} (estimate)",
+                fix="add clients gradually; to limit this time, set targets.carries_load_within",
+            )
+    if isinstance(load, OpenLoad) and load.peak_hours is not None:
+        # A cluster that starts after a peak should be warm before the next one, under the load outside it.
+        outside = candidate.cold_start(count, inputs.outside_peak)
+        quiet_seconds = (HOURS_PER_DAY - load.peak_hours) * SECONDS_PER_HOUR
+        if outside is not None and outside.course.prefetch_seconds > quiet_seconds:
+            yield Warning(
+                id="cold-peak",
+                severity="info",
+                message=f"after a start, an empty cache takes {format_duration(outside.course.prefetch_seconds)} to"
+                f" fill (estimate), but only {format_duration(quiet_seconds)} pass between two peaks, so the cache is"
+                " still partly empty in the first peak",
+                fix=f"set targets.warm_up to {format_duration(quiet_seconds)}, unless you accept that S3 serves more of"
+                " the reads in that peak",
+            )
+    if (offline := candidate.offline).seconds > SLOW_RESTART_SECONDS:
         yield Warning(
             id="crash-offline-long",
             severity="warning",
-            message=f"after a crash, the rows of a node are offline for {format_duration(seconds)} (estimate), because"
-            f" the master waits {format_duration(candidate.offline.retention_seconds)} for the node to return",
+            message=f"after a crash, the rows of a node are offline for {format_duration(offline.seconds)} (estimate),"
+            f" because the master waits {format_duration(offline.retention_seconds)} for the node to return",
             fix="set targets.offline_after_crash; the plan then chooses smaller nodes, or a shorter wait",
         )
-
-
-def _cold_load(candidate: Candidate) -> Iterator[Warning]:
-    """Warn if the cluster cannot carry its load with cold caches for longer than a client waits for a call."""
-    cold = candidate.cold
-    if cold is None or candidate.inputs.offered_reads_per_second is None:
-        return
-    now, carried = cold.served(0.0), cold.course.carried_seconds
-    if not now.carries and (carried is None or carried > SHORT_COLD_SECONDS):
-        until = "never serves them all" if carried is None else f"serves them all after {format_duration(carried)}"
-        yield Warning(
-            id="cold-load",
-            severity="warning",
-            message=f"with cold caches, the cluster serves only {now.possible_per_second:,.0f} of"
-            f" {now.offered_per_second:,.0f} reads/s, limited by {now.bottleneck}, and {until} (estimate)",
-            fix="add clients gradually; to limit this time, set targets.carries_load_within",
-        )
-
-
-def _cold_peak(candidate: Candidate) -> Iterator[Warning]:
-    """Yield a note if a cluster that starts after a peak is not warm before the next one, under the load outside it."""
-    load = candidate.inputs.requirements.workload.load
-    if not isinstance(load, OpenLoad) or load.peak_hours is None:
-        return
-    cold = candidate.cold_start(candidate.count, candidate.inputs.outside_peak)
-    quiet_seconds = (HOURS_PER_DAY - load.peak_hours) * SECONDS_PER_HOUR
-    if cold is not None and cold.course.prefetch_seconds > quiet_seconds:
-        yield Warning(
-            id="cold-peak",
-            severity="info",
-            message=f"after a start, an empty cache takes {format_duration(cold.course.prefetch_seconds)} to fill"
-            f" (estimate), but only {format_duration(quiet_seconds)} pass between two peaks, so the cache is still"
-            " partly empty in the first peak",
-            fix=f"set targets.warm_up to {format_duration(quiet_seconds)}, unless you accept that S3 serves more of the"
-            " reads in that peak",
-        )
-
-
-def _wal_service(candidate: Candidate) -> Iterator[Warning]:
-    if candidate.inputs.requirements.wal_service:
+    if requirements.wal_service:
         yield Warning(
             id="wal-service-not-priced",
             severity="warning",
@@ -265,75 +205,67 @@ def _wal_service(candidate: Candidate) -> Iterator[Warning]:
             " so the cost does not include EMR WAL",
             fix="look up the price on the Amazon EMR pricing page",
         )
-
-
-def _read_in_pieces(candidate: Candidate) -> Iterator[Warning]:
-    """Advise a slightly smaller block where one operation would then read it."""
-    length = candidate.inputs.read.cached_length_bytes
+    # One operation would read a slightly smaller block. Blocks end at cells: the longest of most is half a cell longer
+    # than their mean.
+    length = inputs.read.cached_length_bytes
     over = length - PIECE_BYTES
-    workload = candidate.inputs.requirements.workload
-    # Blocks end at cells: the longest of most is half a cell longer than their mean.
     smaller_kib = math.floor((workload.block_bytes - over - workload.key_value_bytes / 2) / KIB)
-    applies = candidate.inputs.mode.has_bucket_cache and not workload.compressed and not workload.tables
-    if not applies or not 0 < over < LITTLE_OVER_BYTES or smaller_kib < 1:
-        return
-    read = candidate.inputs.read.of_disk
-    yield Warning(
-        id="block-read-in-pieces",
-        severity="info",
-        message=f"a cached block of {length:,} B (mean) is read in two pieces, {PIECE_BYTES // KIB} KiB and the rest:"
-        f" {read.ios:.2f} disk operations and {read.bytes / 1000:.1f} kB per block",
-        fix=f"set BLOCKSIZE to {smaller_kib * KIB} ({smaller_kib} KiB), with which nearly every block is one piece; the"
-        " change takes effect with the next major compaction",
-    )
-
-
-def _regions(candidate: Candidate) -> Iterator[Warning]:
-    regions, servers = candidate.inputs.requirements.workload.regions, candidate.count
-    if regions / servers > MOST_REGIONS:
+    applies = inputs.mode.has_bucket_cache and not workload.compressed and not workload.tables
+    if applies and 0 < over < LITTLE_OVER_BYTES and smaller_kib >= 1:
+        read = inputs.read.of_disk
+        yield Warning(
+            id="block-read-in-pieces",
+            severity="info",
+            message=f"a cached block of {length:,} B (mean) is read in two pieces, {PIECE_BYTES // KIB} KiB and the"
+            f" rest: {read.ios:.2f} disk operations and {read.bytes / 1000:.1f} kB per block",
+            fix=f"set BLOCKSIZE to {smaller_kib * KIB} ({smaller_kib} KiB), with which nearly every block is one piece;"
+            " the change takes effect with the next major compaction",
+        )
+    number = workload.regions
+    if number / count > MOST_REGIONS:
         yield Warning(
             id="regions-many",
             severity="warning",
-            message=f"{regions / servers:,.0f} regions on each RegionServer; the HBase guide recommends 20 to"
+            message=f"{number / count:,.0f} regions on each RegionServer; the HBase guide recommends 20 to"
             f" {MOST_REGIONS}",
             fix="merge regions (a larger hbase.hregion.max.filesize), or use more nodes",
         )
-    if regions < servers * LEAST_REGIONS:
+    if number < count * LEAST_REGIONS:
         yield Warning(
             id="regions-few",
             severity="info",
-            message=f"{regions} {'region does' if regions == 1 else 'regions do'} not spread evenly over {servers}"
+            message=f"{number} {'region does' if number == 1 else 'regions do'} not spread evenly over {count}"
             " RegionServers, so the caches fill unevenly, too; and if a table has only one region on a server, that"
             " region splits at 256 MiB",
-            fix=f"split the table into {servers * LEAST_REGIONS} regions or more",
+            fix=f"split the table into {count * LEAST_REGIONS} regions or more",
         )
-
-
-def _region_sizes(candidate: Candidate) -> Iterator[Warning]:
-    """Warn of regions that are large enough to split, or too large to compact."""
-    regions, release = candidate.inputs.regions, candidate.inputs.world.release
-    mean = format_size(regions.mean_bytes)
+    regions = inputs.regions
     # Each region draws its own limit, and the lowest that it can draw is an eighth below.
     if regions.mean_bytes >= regions.split_bytes * (1 - JITTER_FRACTION):
-        after = "" if release.keeps_blocks_on_split else ", and each split drops the cached blocks of its region"
+        keeps_blocks = world.release.keeps_blocks_on_split
+        after = "" if keeps_blocks else ", and each split drops the cached blocks of its region"
         yield Warning(
             id="regions-split",
             severity="warning",
-            message=f"{regions.count:,} regions of {mean} exceed the size at which HBase splits them,"
-            f" {format_size(regions.split_bytes)} (HBase varies it by an eighth): they will split{after}",
+            message=f"{regions.count:,} regions of {format_size(regions.mean_bytes)} exceed the size at which HBase"
+            f" splits them, {format_size(regions.split_bytes)} (HBase varies it by an eighth): they will split{after}",
             fix="remove the override of hbase.hregion.max.filesize, or set workload.regions to the number of regions"
             " after the splits",
         )
     if regions.mean_bytes > LARGEST_REGION_BYTES:
-        parts = candidate.inputs.requirements.workload.parts
-        enough = sum(max(part.regions, math.ceil(part.stored_bytes / LARGEST_REGION_BYTES)) for part in parts)
+        enough = sum(max(part.regions, math.ceil(part.stored_bytes / LARGEST_REGION_BYTES)) for part in workload.parts)
         yield Warning(
             id="regions-large",
             severity="info",
-            message=f"regions have {mean} each, and the HBase guide recommends 10 to 50 GB: a major compaction rewrites"
-            " a whole region at once",
+            message=f"regions have {format_size(regions.mean_bytes)} each, and the HBase guide recommends 10 to 50 GB:"
+            " a major compaction rewrites a whole region at once",
             fix=f"presplit the tables into {enough:,} regions or more",
         )
+    for inspection in workload.inspections:
+        yield from _families(inspection)
+    yield from _tables(candidate)
+    if (volume := candidate.data_volume) is not None:
+        yield from _volumes(candidate, volume)
 
 
 def _tables(candidate: Candidate) -> Iterator[Warning]:

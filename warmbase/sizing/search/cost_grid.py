@@ -78,32 +78,31 @@ WARM_UP: Final = frozenset({"warm_up"})
 
 
 def cures(candidate: Candidate, missed: Iterable[Shortfall]) -> set[Cure]:
-    """Return the changes of the cache that may meet the targets that a candidate misses."""
-    written = candidate.inputs.requirements.workload.write_bytes_per_second > 0
-    contested = CONTESTED_RESOURCES | {"cpu", "network"} if written else CONTESTED_RESOURCES
-    return {_cure(shortfall, contested) for shortfall in missed}
-
-
-def cures_of(candidate: Candidate, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
-    """Return the changes of the cache that may meet what a candidate misses; empty if it serves."""
-    return cures(candidate, shortfalls(candidate, cold))
-
-
-def _cure(shortfall: Shortfall, contested: AbstractSet[str]) -> Cure:
-    """Return the change of the cache that may meet a target on these nodes.
+    """Return the changes of the cache that may meet the targets that a candidate misses on these nodes.
 
     Faster volumes may, too, although more IOPS can also slow a prefetch. A larger cache answers more reads, but its
     index takes memory from the buffers of handlers, and from the memstore: smaller flushes are then rewritten more
     often. So either may help where handlers or disks bind, and with writes also where CPU or network do. What writes
     leave to reads, and reads to writes, depends on the cache as well.
     """
-    if shortfall.target in SMALLER_CACHE_TARGETS:
-        return "smaller cache"
-    if shortfall.target == "recovery" or shortfall.bottleneck in CACHE_INDEPENDENT_RESOURCES:
-        return "no cache"
-    if shortfall.target == "writes" or (shortfall.target == "reads" and shortfall.bottleneck in contested):
-        return "another cache"
-    return "larger cache"
+    written = candidate.inputs.requirements.workload.write_bytes_per_second > 0
+    contested = CONTESTED_RESOURCES | {"cpu", "network"} if written else CONTESTED_RESOURCES
+    helpful: set[Cure] = set()
+    for shortfall in missed:
+        if shortfall.target in SMALLER_CACHE_TARGETS:
+            helpful.add("smaller cache")
+        elif shortfall.target == "recovery" or shortfall.bottleneck in CACHE_INDEPENDENT_RESOURCES:
+            helpful.add("no cache")
+        elif shortfall.target == "writes" or (shortfall.target == "reads" and shortfall.bottleneck in contested):
+            helpful.add("another cache")
+        else:
+            helpful.add("larger cache")
+    return helpful
+
+
+def cures_of(candidate: Candidate, cold: AbstractSet[str] = WARM_UP) -> set[Cure]:
+    """Return the changes of the cache that may meet what a candidate misses; empty if it serves."""
+    return cures(candidate, shortfalls(candidate, cold))
 
 
 def serves_reads_alone(largest: Candidate) -> bool:
@@ -178,9 +177,18 @@ def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planne
     `planned_mib` is the cache for which a plan buys such volumes. The candidate itself is returned if no smaller cache
     would help, if its cache does not fit memory (see `within_memory`), or if the environment states its size.
     """
-    has_size = candidate.inputs.requirements.cluster.core.cache_mib is not None
+    inputs = candidate.inputs
+    has_size = inputs.requirements.cluster.core.cache_mib is not None
     if not candidate.cache_mib or has_size or not missed or not candidate.fits_memory:
         return candidate
+
+    def with_cache(cache_mib: int) -> Candidate:
+        return replace(candidate, layout=replace(candidate.layout, cache_mib=cache_mib))
+
+    def misses_for_its_size(cache_mib: int) -> bool:
+        smaller = with_cache(cache_mib)
+        return _is_too_large(smaller, shortfalls(smaller, WARM_UP))
+
     is_too_large = _is_too_large(candidate, missed)
     # A cache that is a little smaller leaves more to others, and may so meet targets that are nearly met.
     is_nearly_met = all(
@@ -189,47 +197,33 @@ def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planne
     )
     if not is_too_large and not is_nearly_met:
         return candidate
-    fitting = _with_largest_fitting(candidate) if is_too_large else candidate
+    fitting = candidate
+    if is_too_large:
+        # The largest cache that is not, unless the one for the target hit ratio already is.
+        step_mib = _step_mib(candidate.layout.volume("cache").count)
+        needed_mib = inputs.demand.size_mib(inputs.requirements.targets.hit_ratio, candidate.survivors)
+        sizes = range(math.ceil(needed_mib / step_mib) * step_mib, candidate.cache_mib + 1, step_mib)
+        if sizes and not misses_for_its_size(sizes[0]):
+            fitting = with_cache(sizes[bisect.bisect_left(sizes, 1, lo=1, key=misses_for_its_size) - 1])
     if planned_mib >= candidate.cache_mib or (planned_mib <= fitting.cache_mib and not shortfalls(fitting, WARM_UP)):
         return fitting
-    planned = _with_cache(candidate, planned_mib)
+    planned = with_cache(planned_mib)
     return fitting if shortfalls(planned, WARM_UP) else planned
 
 
-def _with_largest_fitting(candidate: Candidate) -> Candidate:
-    """Return a candidate whose cache is too large with the largest that is not.
-
-    The candidate itself is returned if the cache for the target hit ratio is too large, or no smaller than its own.
-    """
-
-    def is_too_large(cache_mib: int) -> bool:
-        smaller = _with_cache(candidate, cache_mib)
-        return _is_too_large(smaller, shortfalls(smaller, WARM_UP))
-
-    inputs, step_mib = candidate.inputs, _step_mib(candidate.layout.volume("cache").count)
-    needed_mib = inputs.demand.size_mib(inputs.requirements.targets.hit_ratio, candidate.survivors)
-    sizes = range(math.ceil(needed_mib / step_mib) * step_mib, candidate.cache_mib + 1, step_mib)
-    if not sizes or is_too_large(sizes[0]):
-        return candidate
-    return _with_cache(candidate, sizes[bisect.bisect_left(sizes, 1, lo=1, key=is_too_large) - 1])
-
-
-def _with_cache(candidate: Candidate, cache_mib: int) -> Candidate:
-    return replace(candidate, layout=replace(candidate.layout, cache_mib=cache_mib))
-
-
 def _is_too_large(candidate: Candidate, missed: Iterable[Shortfall]) -> bool:
-    """Return whether a smaller cache may meet one of the targets that the candidate misses."""
-    return any(
-        shortfall.target in SMALLER_CACHE_TARGETS or (shortfall.bottleneck == "handlers" and _lacks_buffers(candidate))
-        for shortfall in missed
-    )
+    """Return whether a smaller cache may meet one of the targets that the candidate misses.
 
-
-def _lacks_buffers(candidate: Candidate) -> bool:
-    """Return whether memory, rather than the load, limits the number of handlers."""
-    server = candidate.region_server
-    return server.handlers >= most_handlers(candidate.instance.memory_bytes, server.heap)
+    It frees memory for the buffers of handlers where memory, rather than the load, limits their number.
+    """
+    for shortfall in missed:
+        if shortfall.target in SMALLER_CACHE_TARGETS:
+            return True
+        if shortfall.bottleneck == "handlers":
+            server = candidate.region_server
+            if server.handlers >= most_handlers(candidate.instance.memory_bytes, server.heap):
+                return True
+    return False
 
 
 @lru_cache(maxsize=SERVERS)
@@ -273,11 +267,6 @@ class NodeChoice(Struct, frozen=True, kw_only=True):
     def survivors(self) -> int:
         """Return the number of nodes left after losing as many as may be lost."""
         return max(FEWEST_SURVIVORS, self.count - self.inputs.requirements.targets.lost_nodes)
-
-    @property
-    def instances_usd(self) -> float:
-        """Return what the nodes cost a month without their volumes."""
-        return instances_usd(self.inputs, self.instance, self.count)
 
 
 def instances_usd(inputs: SizingInputs, instance: InstanceType, count: int) -> float:

@@ -79,12 +79,14 @@ def layout(inputs: SizingInputs, storage: Storage, choice: VolumeChoice, servers
     if storage == "nvme":
         drive = gp3.nvme_volume(choice.instance)
         return Layout(cache_mib=choice.cache_mib, volumes=(drive, system.beside(drive)))
-    provision = (choice.throughput_mib_s, choice.iops)
     if storage == "data":
-        volume = provisioned_volume("data", *hdfs_volumes(inputs, servers), provision)
+        purpose, (size_gib, count) = "data", hdfs_volumes(inputs, servers)
     else:
-        size_gib = cache_volume_gib(choice.cache_mib, inputs.demand, choice.volumes)
-        volume = provisioned_volume("cache", size_gib, choice.volumes, provision)
+        purpose, count = "cache", choice.volumes
+        size_gib = cache_volume_gib(choice.cache_mib, inputs.demand, count)
+    # gp3 gives the IOPS to no smaller volume, and no other disk of the node has this size.
+    size_gib = distinct_size(max(size_gib, int(gp3.least_gib(choice.iops))))
+    volume = gp3.gp3_volume(purpose, size_gib, (choice.throughput_mib_s, choice.iops), count)
     return Layout(cache_mib=choice.cache_mib, volumes=(volume, system.beside(volume)))
 
 
@@ -122,15 +124,12 @@ def volume_shortfall(inputs: SizingInputs, instance: InstanceType, servers: int)
         useful = useful_volumes_of(demand, np.array([float(cache_mib)]), servers, count)[0]
         # Several volumes are together no faster than their instance.
         busy = max(1.0, min(useful, instance.ebs_sustained_bytes_per_second / MIB / most.mib_s))
-    if size_gib > most_gib:
-        return _too_much(size_gib, most_gib, "GiB")
     bytes_per_second, ios_per_second = (load / busy for load in volume_load(inputs, servers, hits))
-    if bytes_per_second > most.mib_s * MIB:
-        return _too_much(bytes_per_second / MIB, most.mib_s, "MiB/s")
-    return _too_much(ios_per_second, most.iops, "IOPS")
-
-
-def _too_much(actual: float, limit: float, unit: str) -> Shortfall:
+    actual, limit, unit = ios_per_second, most.iops, "IOPS"
+    if size_gib > most_gib:
+        actual, limit, unit = size_gib, most_gib, "GiB"
+    elif bytes_per_second > most.mib_s * MIB:
+        actual, limit, unit = bytes_per_second / MIB, most.mib_s, "MiB/s"
     reason = f"a volume would need {actual:,.0f} {unit}, and has {limit:,.0f} at most"
     return Shortfall(target="volume", reason=reason, actual=actual, limit=limit, unit=unit)
 
@@ -159,12 +158,6 @@ def whole_files_mib(sizes_mib: Floats, count: int) -> Floats:
     HBase cannot write a block at the end of a cache that its files do not divide evenly (HBase 2.6.2 FileIOEngine).
     """
     return np.ceil(sizes_mib / (count * MIB_PER_GIB)) * count * MIB_PER_GIB
-
-
-def provisioned_volume(purpose: str, size_gib: int, count: int, provision: gp3.Provision) -> Volume:
-    """A volume of that size, or larger where gp3 gives its IOPS to no smaller one; no other disk has its size."""
-    _, iops = provision
-    return gp3.gp3_volume(purpose, distinct_size(max(size_gib, int(gp3.least_gib(iops)))), provision, count)
 
 
 def index_fraction(demand: CacheDemand) -> float:

@@ -35,11 +35,7 @@ class Evaluation(Struct, frozen=True, kw_only=True):
     @property
     def lacks_memory(self) -> bool:
         """Return whether the nodes lack the memory to run at all."""
-        return self.misses({"memory"})
-
-    def misses(self, targets: frozenset[str] | set[str]) -> bool:
-        """Return whether the candidate misses one of these targets."""
-        return any(shortfall.target in targets for shortfall in self.shortfalls)
+        return any(shortfall.target == "memory" for shortfall in self.shortfalls)
 
     @property
     def rank(self) -> tuple[bool, int, float, int]:
@@ -148,8 +144,15 @@ def billed_groups(
     inputs: SizingInputs, instance_type: str, count: int, volumes: tuple[Volume, ...]
 ) -> tuple[BilledGroup, BilledGroup]:
     """Return these core nodes and the primary nodes beside them."""
-    core = BilledGroup(role="core", instance_type=instance_type, count=count, volumes=volumes)
-    return core, _primaries(inputs, primary_type(inputs, count))
+    return (
+        BilledGroup(role="core", instance_type=instance_type, count=count, volumes=volumes),
+        BilledGroup(
+            role="primary",
+            instance_type=primary_type(inputs, count),
+            count=inputs.requirements.cluster.primaries,
+            volumes=PRIMARY_VOLUMES,
+        ),
+    )
 
 
 def candidate_bill(candidate: Candidate) -> Bill:
@@ -163,14 +166,9 @@ def candidate_bill(candidate: Candidate) -> Bill:
 
 def fixed_usd(inputs: SizingInputs) -> float:
     """Return what the environment costs a month before the first core node: less than any candidate's bill."""
-    primaries = _primaries(inputs, inputs.requirements.cluster.primary_type or PRIMARY_TYPE)
+    _, primaries = billed_groups(inputs, "", 0, ())  # no cluster has smaller ones
     uploaded = inputs.written_bytes_per_second if inputs.mode.keeps_data_in_s3 else 0.0
     return bill_usd((primaries,), _bill(inputs, 0, 0.0, uploaded), inputs.world.prices)
-
-
-def _primaries(inputs: SizingInputs, instance_type: str) -> BilledGroup:
-    count = inputs.requirements.cluster.primaries
-    return BilledGroup(role="primary", instance_type=instance_type, count=count, volumes=PRIMARY_VOLUMES)
 
 
 def _bill(inputs: SizingInputs, core_nodes: int, gets: float, uploaded_bytes_per_second: float) -> Bill:

@@ -106,67 +106,60 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         return [self] if np.isfinite(usd.min()) else []
 
     def _drop_alike(self, missed: list[Shortfall], size: int, speed: int) -> None:
-        """Drop the points that miss the same targets as this one, by the laws for what its shortfalls need."""
+        """Drop the points that miss the same targets as this one, by the laws for what its shortfalls need.
+
+        Slower volumes never carry more. Of the caches, the first that breaks a law is found by bisection.
+        """
         helpful = cures(self._candidate(size, speed), missed)
-        if "no cache" in helpful:
-            self._drop_slower(slice(None), speed)
-        slower = np.flatnonzero((self._affordable & np.isfinite(self.grid.usd))[:, : speed + 1].any(axis=1))
-        if not len(slower):
-            return
-        smaller, larger = range(int(slower[0]), size), range(size + 1, int(slower[-1]) + 1)
-        if any(shortfall.target in SPEED_INDEPENDENT_TARGETS for shortfall in missed):
-            self._drop_too_large_for_memory(smaller, speed)
-        if "smaller cache" in helpful:
-            self._drop_larger(smaller, speed)
-        if "larger cache" in helpful:
-            self._drop_smaller(larger, speed)
-        if "another cache" in helpful:
-            self._drop_overloaded(size, speed)
-        self._drop_slower(slice(size, size + 1), speed)
-
-    def _drop_slower(self, sizes: slice, speed: int) -> None:
-        """Drop volumes of this speed and slower ones, which never carry more."""
-        self.grid.usd[sizes, : speed + 1] = math.inf
-
-    def _drop_too_large_for_memory(self, smaller: range, speed: int) -> None:
-        """Drop the caches from the first of these that misses a target for which the speed makes no difference."""
 
         def misses(row: int) -> bool:
-            missed = shortfalls(self._candidate(row, speed), cold=frozenset())
-            return any(shortfall.target in SPEED_INDEPENDENT_TARGETS for shortfall in missed)
+            return any(
+                shortfall.target in SPEED_INDEPENDENT_TARGETS
+                for shortfall in shortfalls(self._candidate(row, speed), cold=frozenset())
+            )
 
-        self.grid.usd[_first(smaller, misses) :] = math.inf
+        def is_too_large(row: int) -> bool:
+            return "smaller cache" in cures_of(self._candidate(row, speed))
 
-    def _drop_larger(self, smaller: range, speed: int) -> None:
-        """Drop the caches from the first of these that is too large; a larger one is, too."""
-        too_large = _first(smaller, lambda row: "smaller cache" in cures_of(self._candidate(row, speed)))
-        self._drop_slower(slice(too_large, None), speed)
+        def is_enough(row: int) -> bool:
+            return "larger cache" not in cures_of(self._candidate(row, speed), frozenset())
 
-    def _drop_smaller(self, larger: range, speed: int) -> None:
-        """Drop the caches below the first of these that is not too small; a smaller one is, too."""
-        enough = _first(larger, lambda row: "larger cache" not in cures_of(self._candidate(row, speed), frozenset()))
-        self._drop_slower(slice(enough), speed)
+        slower = slice(speed + 1)
+        if "no cache" in helpful:
+            self.grid.usd[:, slower] = math.inf
+        affordable = np.flatnonzero((self._affordable & np.isfinite(self.grid.usd))[:, slower].any(axis=1))
+        if not len(affordable):
+            return
+        smaller, larger = range(int(affordable[0]), size), range(size + 1, int(affordable[-1]) + 1)
+        if any(shortfall.target in SPEED_INDEPENDENT_TARGETS for shortfall in missed):
+            self.grid.usd[_first(smaller, misses) :] = math.inf
+        if "smaller cache" in helpful:
+            self.grid.usd[_first(smaller, is_too_large) :, slower] = math.inf
+        if "larger cache" in helpful:
+            self.grid.usd[: _first(larger, is_enough), slower] = math.inf
+        if "another cache" in helpful:
+            self._drop_overloaded(size, speed)
+        self.grid.usd[size, slower] = math.inf
 
     def _drop_overloaded(self, size: int, speed: int) -> None:
-        """Drop the range of caches around this one beside which the writes do not fit."""
+        """Drop the range of caches around this one beside which the writes do not fit.
+
+        No cache between two rows serves if neither end leaves enough for the writes, unless volumes between them are
+        faster.
+        """
         first = last = size
+        rates = [self.grid.volumes * speeds[:, speed] for speeds in (self.grid.throughput_mib_s, self.grid.iops)]
         for step in (-1, 1):
             end, distance = size, 1
             while 0 <= (edge := size + step * distance) < len(self.grid.cache_mib):
                 low, high = sorted((edge, end))
-                if not self._overloads(low, high, speed):
+                if any(rate[low : high + 1].max() > max(rate[low], rate[high]) for rate in rates):
+                    break
+                if may_serve_writes(self._candidate(low, speed), self._candidate(high, speed)):
                     break
                 end, distance = edge, 2 * distance
             first, last = min(first, end), max(last, end)
-        self._drop_slower(slice(first, last + 1), speed)
-
-    def _overloads(self, low: int, high: int, speed: int) -> bool:
-        """Return whether no cache between two rows serves, because neither end leaves enough for the writes."""
-        for one in (self.grid.throughput_mib_s, self.grid.iops):
-            rates = self.grid.volumes[low : high + 1] * one[low : high + 1, speed]
-            if rates.max() > max(rates[0], rates[-1]):
-                return False
-        return not may_serve_writes(self._candidate(low, speed), self._candidate(high, speed))
+        self.grid.usd[first : last + 1, : speed + 1] = math.inf
 
     def _drop_slow_volumes(self) -> None:
         """Drop the affordable points on volumes so slow that no affordable cache serves on them."""
@@ -189,8 +182,12 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         affordable: NDArray[np.bool_] = self.common_usd + self.grid.usd <= self.bounds.usd + ROUNDING_USD
         return affordable
 
-    def any_serves(self, speed: int, most: int | None = None) -> bool:
-        """Return whether some cache, up to row `most`, on volumes of this speed meets all targets but the budget."""
+    def any_serves(self, speed: int = -1, most: int | None = None) -> bool:
+        """Return whether some cache, up to row `most`, on volumes of this speed meets all targets but the budget.
+
+        The speed is the fastest if none is given.
+        """
+        speed %= len(self.grid.usd[0])
         last = self._largest if most is None else min(most, self._largest)
         smallest, largest = self._candidate(0, speed), self._candidate(last, speed)
         if not may_serve_reads(smallest, largest):
@@ -203,11 +200,8 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
             return False
         if not serves_reads_alone(largest) or not may_serve_writes(smallest, largest):
             return False
-        return self._any_between(range(last + 1), speed)
-
-    def _any_between(self, sizes: range, speed: int) -> bool:
-        """Bisect the sizes; where both halves may serve, try the larger ones as far as a tenth of all sizes."""
-        untried = [(sizes, False)]
+        # Bisect the sizes; where both halves may serve, try the larger ones as far as a tenth of all sizes.
+        untried = [(range(last + 1), False)]
         while untried:
             sizes, is_contested = untried.pop()
             if not sizes:
@@ -233,23 +227,10 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
                 untried += [(larger, True), (smaller, True)]
         return False
 
-    def least_p99_seconds(self) -> float | None:
-        """Return the p99 of the strongest cluster; None where it does not carry the load."""
-        strongest = self.strongest
-        if not strongest.fits_memory:
-            return None
-        p99_seconds = strongest.performance(strongest.survivors, at_peak=True).p99_seconds
-        return p99_seconds if math.isfinite(p99_seconds) else None
-
-    @property
-    def fastest(self) -> int:
-        """Return the column of the fastest volumes."""
-        return len(self.grid.usd[0]) - 1
-
     @property
     def strongest(self) -> Candidate:
         """Return the largest cache that memory allows, on the fastest volumes."""
-        return self._candidate(self._largest, self.fastest)
+        return self._candidate(self._largest, len(self.grid.usd[0]) - 1)
 
     @cached_property
     def _largest(self) -> int:
@@ -263,7 +244,7 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         return max(0, _first(range(largest), is_too_large) - 1) if is_too_large(largest) else largest
 
     def _candidate(self, size: int, speed: int) -> Candidate:
-        """Return a cluster of the grid, always the same one, because it remembers what it has computed."""
+        """Return a cluster of the grid, always the same one, and count it."""
         self._count(size, speed)
         return self.grid.candidate(size, speed)
 
@@ -398,53 +379,49 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
     screened: bool
     grids: dict[tuple[int, Storage], GridPoints | None] = field(default_factory=dict)
 
-    def least_usd(self) -> float:
-        """Return the least cost of the fewest nodes."""
-        return self._least_usd(self.counts[0]) if self.counts else math.inf
-
-    def _least_usd(self, count: int) -> float:
+    def least_usd(self, count: int | None = None) -> float:
+        """Return the least cost of so many nodes, or of the fewest that are still to be tried."""
+        if count is None:
+            if not self.counts:
+                return math.inf
+            count = self.counts[0]
         inputs = self.search.inputs
         storage_usd = least_storage_usd(inputs, self.storages[0])
         return self.search.fixed_usd + storage_usd + instances_usd(inputs, self.instance, count)
 
     def advance(self) -> list[_Branch]:
-        """Leave out the next counts if they are too small, or else return the fewest nodes; then return the rest."""
-        branches: list[_Branch] = []
-        if not self.screened:
-            self._leave_out_too_few()
-        elif self.counts:
-            branches += self._points(self.counts[0])
-            self.counts = self.counts[1:]
-        return [*branches, self] if self.counts else branches
+        """Leave out the next counts if they are too small, or else return the fewest nodes; then return the rest.
 
-    def _leave_out_too_few(self) -> None:
-        """Look as far as twice the fewest nodes for a count whose largest cache and fastest volumes carry the load.
-
-        If there is none, or none that could cost less than a cluster that is known to serve, larger counts wait for all
-        cheaper branches. If there is no larger count, the targets are remembered that even the most nodes miss.
+        To leave out counts, look as far as twice the fewest nodes for a count whose largest cache and fastest volumes
+        carry the load. If there is none, or none that could cost less than a cluster that is known to serve, larger
+        counts wait for all cheaper branches. If there is no larger count, the targets are remembered that even the most
+        nodes miss.
         """
+        if self.screened:
+            branches: list[_Branch] = [*self.points(self.counts[0])] if self.counts else []
+            self.counts = self.counts[1:]
+            return [*branches, self] if self.counts else branches
         nearest = self.counts[: self.counts[0] + 1]
-        nearest = nearest[: bisect.bisect_right(nearest, self.search.bounds.usd, key=self._least_usd)] or nearest
+        nearest = nearest[: bisect.bisect_right(nearest, self.search.bounds.usd, key=self.least_usd)] or nearest
         if self._is_strong_enough(nearest[0]):
             self.screened = True
         elif self._is_strong_enough(nearest[-1]):
             self.counts = self.counts[bisect.bisect_left(nearest, 1, lo=1, key=self._is_strong_enough) :]
             self.screened = True
         else:
-            if nearest == self.counts and (points := self.strongest()):
+            if nearest == self.counts and (points := next(self.points(self.counts[-1]), None)):
                 self.search.evaluate(points.strongest)
             self.counts = self.counts[len(nearest) :]
+        return [self] if self.counts else []
 
     def _is_strong_enough(self, count: int) -> bool:
         """Return whether the fastest volumes serve; those of `gp3-throughput` are slower than those of `gp3`."""
-        tried = (points for points in self._points(count, beside="gp3-throughput") if points.grid.has_own_fastest)
-        return any(points.any_serves(points.fastest) for points in tried)
+        for points in self.points(count, beside="gp3-throughput"):
+            if points.grid.has_own_fastest and points.any_serves():
+                return True
+        return False
 
-    def strongest(self) -> GridPoints | None:
-        """Return the clusters of the most nodes."""
-        return next(self._points(self.counts[-1]), None)
-
-    def _points(self, count: int, beside: Storage | None = None) -> Iterator[GridPoints]:
+    def points(self, count: int, beside: Storage | None = None) -> Iterator[GridPoints]:
         """Yield the clusters of this many nodes, always the same; none if no volume is large or fast enough."""
         search = self.search
         for storage in self.storages:
@@ -459,7 +436,7 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
                     else GridPoints(
                         instance=self.instance,
                         grid=grid,
-                        common_usd=search.fixed_usd + nodes.instances_usd,
+                        common_usd=search.fixed_usd + instances_usd(search.inputs, self.instance, count),
                         evaluate=search.evaluate,
                         bounds=search.bounds,
                     )
@@ -472,7 +449,7 @@ _Branch = _Counts | GridPoints
 
 
 def search(inputs: SizingInputs) -> SearchResult:
-    """The cheapest that serves; of equal cost the fewest nodes. Without one, the one that misses fewest targets.
+    """Return the cheapest that serves; of equal cost the fewest nodes. Without one, the one that misses fewest targets.
 
     Raises LookupError where no type has room for the data.
     """
@@ -481,9 +458,12 @@ def search(inputs: SizingInputs) -> SearchResult:
 
 def least_p99_seconds(inputs: SizingInputs) -> float | None:
     """Return the lowest p99 of any cluster, whatever its cost; None if none carries the load."""
-    tried = Search(inputs=inputs)
-    strongest = (points for branch in tried.branches if (points := branch.strongest()) is not None)
-    return min((p99 for points in strongest if (p99 := points.least_p99_seconds()) is not None), default=None)
+    least = math.inf
+    for branch in Search(inputs=inputs).branches:
+        points = next(branch.points(branch.counts[-1]), None)
+        if points is not None and (strongest := points.strongest).fits_memory:
+            least = min(least, strongest.performance(strongest.survivors, at_peak=True).p99_seconds)
+    return least if math.isfinite(least) else None
 
 
 def fewest_nodes(inputs: SizingInputs) -> int:
