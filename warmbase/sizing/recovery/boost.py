@@ -78,23 +78,20 @@ class ServerFill(Struct, frozen=True, kw_only=True):
             rest(rates.ebs_bytes_per_second, self.written_bytes_per_second),
             rest(rates.ebs_bytes_per_second, self.ebs_written_bytes_per_second),
         )
-        slots = self.fill.slot_bytes
+        slots, files = self.fill.slot_bytes, self.volume.count
+        one_writer = writer_bytes_per_second(1, self.batch_bytes, min(volume, instance), files)
         terms: dict[FillLimit, float] = {
             "s3-streams": self.fill.s3_bytes / self.streams.bytes_per_second,
             "network": self.fill.s3_bytes / rates.network_bytes_per_second,
             "s3-requests": self.fill.s3_bytes / self.streams.get_bytes / self.s3_gets_per_second,
             "volume": slots / volume,
             "instance-ebs": slots / instance,
-            "cache-writers": slots / self._writers_bytes_per_second(min(volume, instance)),
+            "cache-writers": slots / (WRITER_THREADS * one_writer),
             "cpu": self.fill.blocks * CPU_SECONDS_PER_BLOCK / min(self.streams.threads, self.vcpus),
         }
         seconds = max(terms.values())
         limits = tuple(name for name, term in terms.items() if term >= (1 - TIE_FRACTION) * seconds)
         return FillTime(seconds=seconds, limits=limits, terms=terms)
-
-    def _writers_bytes_per_second(self, disk_bytes_per_second: float) -> float:
-        files = self.volume.count
-        return WRITER_THREADS * writer_bytes_per_second(1, self.batch_bytes, disk_bytes_per_second, files)
 
     def remaining(self, fraction: float) -> ServerFill:
         """Return the fill of a cache that lacks only this fraction of what it holds when it is warm."""
@@ -165,21 +162,17 @@ def boosts(fill: ServerFill, prices: PriceTable) -> tuple[Boost, ...]:
         time = fill.boosted(provision[0], level)
         if provision[0] > fill.volume.throughput_mib_s and time.seconds < (1 - LEAST_GAIN) * fastest:
             fastest = time.seconds
-            worthwhile.append(boost(fill, provision, level, prices))
+            worthwhile.append(
+                Boost(
+                    level=level,
+                    throughput_mib_s=provision[0],
+                    iops=provision[1],
+                    seconds=time.seconds,
+                    limits=time.limits,
+                    usd_per_hour=fill.servers * extra_usd_per_hour(fill.volume, provision, prices),
+                )
+            )
     return tuple(worthwhile)
-
-
-def boost(fill: ServerFill, provision: gp3.Provision, level: Level, prices: PriceTable) -> Boost:
-    """Return the boost of all cache volumes to this provision."""
-    time = fill.boosted(provision[0], level)
-    return Boost(
-        level=level,
-        throughput_mib_s=provision[0],
-        iops=provision[1],
-        seconds=time.seconds,
-        limits=time.limits,
-        usd_per_hour=fill.servers * extra_usd_per_hour(fill.volume, provision, prices),
-    )
 
 
 def extra_usd_per_hour(volume: Volume, provision: gp3.Provision, prices: PriceTable) -> float:

@@ -13,7 +13,6 @@ what the load leaves of every resource.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -22,11 +21,10 @@ from msgspec.structs import replace
 from warmbase.ground.units import MIB
 from warmbase.sizing.plan import ScanExport
 from warmbase.sizing.search.candidate import Candidate
-from warmbase.sizing.service.inputs import UTILISATION, TableRead
+from warmbase.sizing.service.inputs import UTILISATION
 from warmbase.sizing.service.resource import resources, seconds_alone
 from warmbase.sizing.workload.popularity import EVEN
-from warmbase.sizing.workload.read import Hits, Read
-from warmbase.sizing.workload.workload import StoredBlocks
+from warmbase.sizing.workload.read import Hits
 
 Limit = Literal["network", "disk", "streams"]
 
@@ -74,7 +72,7 @@ def eta(copy: Copy) -> Eta:
     }
     if copy.disk_bytes_per_second is not None:
         rates["disk"] = copy.servers * copy.disk_bytes_per_second / copy.replicas
-    limit = min(rates, key=lambda name: rates[name])
+    limit = min(rates, key=rates.__getitem__)
     return Eta(seconds=copy.copied_bytes / rates[limit], bytes_per_second=rates[limit], limit=limit)
 
 
@@ -104,63 +102,53 @@ def scan_exports(candidate: Candidate) -> tuple[ScanExport, ...]:
 
     The export runs beside the load outside the peak. A table whose peak has no stated length counts with its peak load.
     """
-    inputs = candidate.inputs
+    inputs, servers, in_s3 = candidate.inputs, candidate.count, candidate.inputs.mode.keeps_data_in_s3
     beside = inputs.outside_peak.offered_reads_per_second
     if beside is None:
         return ()
-    tables = zip(inputs.demand.blocks.parts, inputs.table_reads, _cached_fractions(candidate), strict=True)
-    return tuple(_export(candidate, beside, *table) for table in tables)
-
-
-def _cached_fractions(candidate: Candidate) -> Iterator[float]:
-    """Yield the share of each table's blocks that is on the nodes' disks."""
-    inputs, blocks = candidate.inputs, candidate.inputs.demand.blocks
-    if not inputs.mode.has_bucket_cache:
-        yield from (candidate.hit_ratio(candidate.count) for _ in blocks.parts)
-        return
-    in_cache = inputs.tables_in_cache(candidate.hit_ratio(candidate.count))
-    for part, (_, cached_blocks) in zip(blocks.parts, in_cache, strict=True):
-        # The curves count cached blocks in units of the mean length over all tables.
-        cached_bytes = cached_blocks * inputs.demand.cacheable.cached_bytes
-        yield min(1.0, cached_bytes / (part.count * part.cached_bytes))
-
-
-def _export(candidate: Candidate, beside: float, blocks: StoredBlocks, table: TableRead, cached: float) -> ScanExport:
-    cluster = replace(candidate.cluster(candidate.count), imbalance=EVEN)
-    read, hits = _block(table.read, blocks, cached), Hits(ratio=1.0 if cached else 0.0)
-    missing = blocks.count * (1 - cached) if candidate.inputs.mode.keeps_data_in_s3 else 0.0
-    gets = min(missing, blocks.count * cached * (1 - cached) + GETS_TO_OPEN * blocks.workload.regions)
-    gets_per_block = gets / missing if missing else 1.0
-    timings = replace(
-        table.timings,
-        rpc_cpu_seconds=table.timings.rpc_cpu_seconds * read.answer_bytes / ANSWER_BYTES,
-        get_cpu_seconds=table.timings.get_cpu_seconds * gets_per_block,
-        s3_first_byte_seconds=table.timings.s3_first_byte_seconds * gets_per_block,
-    )
-    needs = {one.name: one for one in resources(cluster, read, hits, timings)}
-    requests = needs["s3-requests"]
-    needs["s3-requests"] = replace(requests, demand_per_read=gets_per_block * requests.demand_per_read)
-    rates: dict[str, float] = {
-        # The share of a resource of the busiest server that the load leaves to the export.
-        load.name: max(0.0, UTILISATION - beside / load.max_reads_per_second) * needs[load.name].max_reads_per_second
-        for load in candidate.resources_outside_peak(candidate.count)
-        if needs[load.name].demand_per_read
-    }
-    rates[REGIONS] = blocks.workload.regions / seconds_alone(cluster, read, hits, timings)
-    limit = min(rates, key=lambda name: rates[name])
-    return ScanExport(
-        table=blocks.workload.name,
-        blocks=blocks.count,
-        cached_fraction=cached,
-        beside_reads_per_second=beside,
-        blocks_per_second=rates[limit],
-        limit=limit,
-        seconds=blocks.count / rates[limit] if rates[limit] else None,
-        gets=gets,
-        gets_usd=gets * candidate.inputs.world.prices.usd("s3-get"),
-    )
-
-
-def _block(read: Read, blocks: StoredBlocks, cached: float) -> Read:
-    """Return the read of the next block of an export; one that is not cached does not fill the cache, either."""
-    return replace(read, blocks=1.0, cacheable=cached, answer_bytes=math.ceil(blocks.payload_bytes))
+    hit_ratio, cluster = candidate.hit_ratio(servers), replace(candidate.cluster(servers), imbalance=EVEN)
+    in_cache = inputs.tables_in_cache(hit_ratio) if inputs.mode.has_bucket_cache else ()
+    exports = []
+    for number, (blocks, table) in enumerate(zip(inputs.demand.blocks.parts, inputs.table_reads, strict=True)):
+        cached = hit_ratio
+        if in_cache:
+            # The curves count cached blocks in units of the mean length over all tables.
+            cached_bytes = in_cache[number][1] * inputs.demand.cacheable.cached_bytes
+            cached = min(1.0, cached_bytes / (blocks.count * blocks.cached_bytes))
+        # The next block of an export; one that is not cached does not fill the cache, either.
+        read = replace(table.read, blocks=1.0, cacheable=cached, answer_bytes=math.ceil(blocks.payload_bytes))
+        hits = Hits(ratio=1.0 if cached else 0.0)
+        missing = blocks.count * (1 - cached) if in_s3 else 0.0
+        gets = min(missing, blocks.count * cached * (1 - cached) + GETS_TO_OPEN * blocks.workload.regions)
+        gets_per_block = gets / missing if missing else 1.0
+        timings = replace(
+            table.timings,
+            rpc_cpu_seconds=table.timings.rpc_cpu_seconds * read.answer_bytes / ANSWER_BYTES,
+            get_cpu_seconds=table.timings.get_cpu_seconds * gets_per_block,
+            s3_first_byte_seconds=table.timings.s3_first_byte_seconds * gets_per_block,
+        )
+        needs = {one.name: one for one in resources(cluster, read, hits, timings)}
+        requests = needs["s3-requests"]
+        needs["s3-requests"] = replace(requests, demand_per_read=gets_per_block * requests.demand_per_read)
+        rates: dict[str, float] = {}
+        for load in candidate.resources_outside_peak(servers):
+            if needs[load.name].demand_per_read:
+                # The share of a resource of the busiest server that the load leaves to the export.
+                left = max(0.0, UTILISATION - beside / load.max_reads_per_second)
+                rates[load.name] = left * needs[load.name].max_reads_per_second
+        rates[REGIONS] = blocks.workload.regions / seconds_alone(cluster, read, hits, timings)
+        limit = min(rates, key=rates.__getitem__)
+        exports.append(
+            ScanExport(
+                table=blocks.workload.name,
+                blocks=blocks.count,
+                cached_fraction=cached,
+                beside_reads_per_second=beside,
+                blocks_per_second=rates[limit],
+                limit=limit,
+                seconds=blocks.count / rates[limit] if rates[limit] else None,
+                gets=gets,
+                gets_usd=gets * inputs.world.prices.usd("s3-get"),
+            )
+        )
+    return tuple(exports)

@@ -10,7 +10,7 @@ The cost of a table is how much less a cluster that never had it would cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from operator import attrgetter
 from typing import Final
 
 from msgspec.structs import replace
@@ -19,8 +19,7 @@ from warmbase.ground.prices import PriceTable
 from warmbase.ground.units import KIB, MIB
 from warmbase.sizing import gp3
 from warmbase.sizing.plan import Alternative, CoreGroup, Plan, PlannedTable
-from warmbase.sizing.requirements import Requirements, Targets, World
-from warmbase.sizing.search.evaluation import Evaluation
+from warmbase.sizing.requirements import Requirements, World
 from warmbase.sizing.search.search import Search
 from warmbase.sizing.server.memory import NotEnoughMemory
 from warmbase.sizing.service.inputs import SizingInputs
@@ -38,48 +37,38 @@ def alternatives(requirements: Requirements, world: World, sized: Plan) -> tuple
     """Return the settings that save at least 5 % of the bill, the cheapest first; none for a pinned cluster."""
     if requirements.cluster.core.pinned or not sized.feasible or requirements.workload.has_names:
         return ()
-    limit_usd = sized.cost.usd_per_month * (1 - WORTHWHILE_FRACTION)
-    targets = replace(requirements.targets, budget_usd_per_month=limit_usd)
-    cheaper = []
-    for setting, workload in _trials(requirements.workload):
-        best = _cheapest(replace(requirements, workload=workload, targets=targets), world)
-        if best is not None:
-            cheaper.append(_alternative(setting, workload, best, sized.cost.usd_per_month))
-    return tuple(sorted(cheaper, key=lambda alternative: alternative.usd_per_month))
-
-
-def _trials(workload: Workload) -> Iterator[tuple[str, Workload]]:
-    """Yield the attribute and the workload for block sizes of more than one cell, and for a codec."""
-    for block_bytes in BLOCK_SIZES:
-        if block_bytes != workload.block_bytes and block_bytes > workload.cell_bytes:
-            yield "BLOCKSIZE", replace(workload, block_bytes=block_bytes)
+    workload, usd_per_month = requirements.workload, sized.cost.usd_per_month
+    sizes = [size for size in BLOCK_SIZES if size != workload.block_bytes and size > workload.cell_bytes]
+    trials = [("BLOCKSIZE", replace(workload, block_bytes=size)) for size in sizes]
     if not workload.compressed:
         stored_bytes = round(workload.stored_bytes / ASSUMED_RATIO)
         compressed = replace(workload, codec=ASSUMED_CODEC, compression_ratio=ASSUMED_RATIO, stored_bytes=stored_bytes)
-        yield "COMPRESSION", compressed
-
-
-def _cheapest(requirements: Requirements, world: World) -> Evaluation | None:
-    try:
-        return Search(inputs=SizingInputs.new(requirements, world)).cheapest_serving(CANDIDATES)
-    except NotEnoughMemory:
-        return None
-
-
-def _alternative(setting: str, workload: Workload, best: Evaluation, usd_per_month: float) -> Alternative:
-    server = best.candidate.region_server
-    return Alternative(
-        setting=setting,
-        block_bytes=workload.block_bytes,
-        codec=workload.codec,
-        compression_ratio=workload.compression_ratio,
-        instance_type=best.candidate.instance.name,
-        count=best.candidate.count,
-        heap_mib=server.heap.xmx_mib,
-        restart_seconds=server.restart.seconds,
-        usd_per_month=best.usd_per_month,
-        saving_usd_per_month=usd_per_month - best.usd_per_month,
-    )
+        trials.append(("COMPRESSION", compressed))
+    targets = replace(requirements.targets, budget_usd_per_month=usd_per_month * (1 - WORTHWHILE_FRACTION))
+    cheaper = []
+    for setting, tried in trials:
+        inputs = SizingInputs.new(replace(requirements, workload=tried, targets=targets), world)
+        try:
+            best = Search(inputs=inputs).cheapest_serving(CANDIDATES)
+        except NotEnoughMemory:
+            continue
+        if best is not None:
+            server = best.candidate.region_server
+            cheaper.append(
+                Alternative(
+                    setting=setting,
+                    block_bytes=tried.block_bytes,
+                    codec=tried.codec,
+                    compression_ratio=tried.compression_ratio,
+                    instance_type=best.candidate.instance.name,
+                    count=best.candidate.count,
+                    heap_mib=server.heap.xmx_mib,
+                    restart_seconds=server.restart.seconds,
+                    usd_per_month=best.usd_per_month,
+                    saving_usd_per_month=usd_per_month - best.usd_per_month,
+                )
+            )
+    return tuple(sorted(cheaper, key=attrgetter("usd_per_month")))
 
 
 SLACK: Final = 1e-3
@@ -95,36 +84,28 @@ def tables_with_cost(requirements: Requirements, world: World, sized: Plan) -> t
     """
     if len(sized.tables) == 1 or requirements.cluster.core.pinned or not sized.meets_targets:
         return sized.tables
-    return tuple(
-        replace(planned, usd_per_month=_usd_saved(planned.name, requirements, world, sized)) for planned in sized.tables
-    )
-
-
-def _usd_saved(name: str, requirements: Requirements, world: World, sized: Plan) -> float | None:
-    others = [table for table in requirements.workload.tables if table.name != name]
     planned = {table.name: table for table in sized.tables}
-    needs = replace(
-        requirements,
-        workload=Workload.of(others),
-        targets=_as_planned(requirements.targets, others, planned),
-    )
-    try:
-        best = Search(inputs=SizingInputs.new(needs, world)).cheapest_serving()
-    except NotEnoughMemory:
-        return None
-    return None if best is None else max(0.0, sized.cost.usd_per_month - best.usd_per_month)
-
-
-def _as_planned(targets: Targets, tables: list[Workload], planned: dict[str, PlannedTable]) -> Targets:
-    """Return targets that keep the planned hit ratio of these tables and, if there is a target for it, their p99."""
-    reads = [table.cached * planned[table.name].reads_per_second * stored_blocks(table).per_read for table in tables]
-    hits = sum(read * planned[table.name].hit_ratio for read, table in zip(reads, tables, strict=True))
-    slowest_seconds = max(planned[table.name].p99_latency_ms for table in tables) / 1000
-    return replace(
-        targets,
-        hit_ratio=hits / (sum(reads) or 1.0) * (1 - SLACK),
-        p99_seconds=None if targets.p99_seconds is None else max(targets.p99_seconds, slowest_seconds * (1 + SLACK)),
-    )
+    with_cost = []
+    for name, table_as_planned in planned.items():
+        others = [table for table in requirements.workload.tables if table.name != name]
+        reads = [
+            table.cached * planned[table.name].reads_per_second * stored_blocks(table).per_read for table in others
+        ]
+        hits = sum(read * planned[table.name].hit_ratio for read, table in zip(reads, others, strict=True))
+        p99_seconds = requirements.targets.p99_seconds
+        if p99_seconds is not None:
+            slowest_seconds = max(planned[table.name].p99_latency_ms for table in others) / 1000
+            p99_seconds = max(p99_seconds, slowest_seconds * (1 + SLACK))
+        hit_ratio = hits / (sum(reads) or 1.0) * (1 - SLACK)
+        targets = replace(requirements.targets, hit_ratio=hit_ratio, p99_seconds=p99_seconds)
+        needs = replace(requirements, workload=Workload.of(others), targets=targets)
+        try:
+            best = Search(inputs=SizingInputs.new(needs, world)).cheapest_serving()
+        except NotEnoughMemory:
+            best = None
+        usd_saved = None if best is None else max(0.0, sized.cost.usd_per_month - best.usd_per_month)
+        with_cost.append(replace(table_as_planned, usd_per_month=usd_saved))
+    return tuple(with_cost)
 
 
 def cache_price(plan: Plan, prices: PriceTable) -> tuple[tuple[int, float], ...]:
