@@ -222,15 +222,10 @@ def _in_order(cursor: Cursor, named: Entries, limit: int) -> Entries:
     """The same. Raises Unreadable for a block that begins before the one before it ended, or ends after `limit`."""
     ends, begins = chain([0], map(add, named.offsets, named.sizes)), chain(named.offsets, [limit])
     if any(map(gt, ends, begins)) or min(named.sizes, default=HEADER_BYTES) < HEADER_BYTES:
-        _find(cursor, named, limit)
+        end = 0
+        for offset, size in zip(named.offsets, named.sizes, strict=True):
+            if offset < end or size < HEADER_BYTES or offset + size > limit:
+                where = f"and there is room from {end:,} to {limit:,}"
+                cursor.fail(f"the index names a block of {size:,} bytes at {offset:,}, {where}")
+            end = offset + size
     return named
-
-
-def _find(cursor: Cursor, named: Entries, limit: int) -> None:
-    """Says which one it is."""
-    end = 0
-    for offset, size in zip(named.offsets, named.sizes, strict=True):
-        if offset < end or size < HEADER_BYTES or offset + size > limit:
-            where = f"and there is room from {end:,} to {limit:,}"
-            cursor.fail(f"the index names a block of {size:,} bytes at {offset:,}, {where}")
-        end = offset + size

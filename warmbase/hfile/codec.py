@@ -41,6 +41,13 @@ READABLE: Final = frozenset({Codec.NONE, Codec.GZ, Codec.SNAPPY, Codec.LZ4, Code
 """Those whose blocks we decompress."""
 
 
+OF_CHUNKS: Final[dict[Codec, Decompress]] = {
+    Codec.SNAPPY: cramjam.snappy.decompress_raw_into,
+    Codec.LZ4: cramjam.lz4.decompress_block_into,
+    Codec.ZSTD: cramjam.zstd.decompress_into,
+}
+
+
 def decompressed(codec: Codec, data: Cursor, size: int) -> bytes:
     """Return the `size` bytes that `data` decompresses to. Raises Unreadable where it does not.
 
@@ -53,7 +60,14 @@ def decompressed(codec: Codec, data: Cursor, size: int) -> bytes:
     compressed = data.view(data.remaining_bytes, "the block")
     inner = Cursor(data.name, data.offset - len(compressed), compressed)
     try:
-        payload = _READERS[codec](inner, size)
+        if codec is Codec.GZ:
+            stream = inner.view(inner.remaining_bytes, "gzip")
+            payload = zlib.decompressobj(GZIP_WINDOW).decompress(stream, max(1, size))
+        elif codec is Codec.ZSTD and bytes(compressed[: len(ZSTD_MAGIC)]) == ZSTD_MAGIC:
+            output = memoryview(bytearray(size))
+            payload = bytes(output[: cramjam.zstd.decompress_into(inner.view(inner.remaining_bytes, "zstd"), output)])
+        else:
+            payload = _chunks(inner, size, OF_CHUNKS[codec])
     except (zlib.error, cramjam.DecompressionError, ValueError, BufferError) as error:
         inner.fail(f"it is no {codec.name} stream: {error}")
     if len(payload) != size:
@@ -64,22 +78,6 @@ def decompressed(codec: Codec, data: Cursor, size: int) -> bytes:
 def compressed_size(data: bytes) -> int:
     """Bytes of it when ZSTD compresses it, at the level that HBase takes unless told otherwise."""
     return len(bytes(cramjam.zstd.compress(data, ZSTD_LEVEL)))
-
-
-def _gzip(data: Cursor, size: int) -> bytes:
-    return zlib.decompressobj(GZIP_WINDOW).decompress(data.view(data.remaining_bytes, "gzip"), max(1, size))
-
-
-def _zstd(data: Cursor, size: int) -> bytes:
-    compressed = data.view(data.remaining_bytes, "zstd")
-    if bytes(compressed[: len(ZSTD_MAGIC)]) == ZSTD_MAGIC:
-        return _into(cramjam.zstd.decompress_into, compressed, size)
-    return _chunks(Cursor(data.name, data.offset - len(compressed), compressed), size, cramjam.zstd.decompress_into)
-
-
-def _into(decompress: Decompress, compressed: bytes | memoryview, size: int) -> bytes:
-    output = memoryview(bytearray(size))
-    return bytes(output[: decompress(compressed, output)])
 
 
 def _chunks(data: Cursor, size: int, decompress: Decompress) -> bytes:
@@ -98,19 +96,3 @@ def _chunks(data: Cursor, size: int, decompress: Decompress) -> bytes:
                 data.fail("a chunk holds nothing")
             whole += written
     return bytes(output)
-
-
-def _snappy(data: Cursor, size: int) -> bytes:
-    return _chunks(data, size, cramjam.snappy.decompress_raw_into)
-
-
-def _lz4(data: Cursor, size: int) -> bytes:
-    return _chunks(data, size, cramjam.lz4.decompress_block_into)
-
-
-_READERS: Final[dict[Codec, Callable[[Cursor, int], bytes]]] = {
-    Codec.GZ: _gzip,
-    Codec.SNAPPY: _snappy,
-    Codec.LZ4: _lz4,
-    Codec.ZSTD: _zstd,
-}

@@ -86,7 +86,10 @@ def read_stats(readable: Readable, depth: Depth, random: Random) -> FileStats:
     file = opened(readable)
     sample = _index_sample(readable, file, depth, random)
     bloom = file.general_bloom
-    tried = _tried(readable, file, sample, depth, random)
+    # Some data blocks of a file that does not compress them.
+    trials = min(depth.trials, len(sample.entries)) if file.trailer.codec is Codec.NONE else 0
+    places = sorted(random.sample(range(len(sample.entries)), trials))
+    tried = [data_payload(readable, file, sample.entries, place) for place in places]
     return FileStats(
         size_bytes=file.size_bytes,
         codec=file.trailer.codec.name.lower(),
@@ -140,19 +143,17 @@ def _lengths(readable: Readable, file: StoreFile, sample: _IndexSample, depth: D
         return _weighed((_cached(file, size) for size in entries.sizes), sample.blocks)
     places = random.sample(range(len(entries)), min(depth.headers, len(entries)))
     payloads = [data_header(readable, file, entries, place).payload_bytes for place in sorted(places)]
-    mean = _payload_bytes(file, sample) / sample.blocks if sample.blocks else 0.0
+    # The trailer has the decompressed size of all blocks but those of the index that were written last: the root, and
+    # what lies between it and the leaves. So all other kinds go off it.
+    leaves = sample.leaf_bytes + HEADER_BYTES * sample.leaves
+    blooms = sum(bloom.chunk_bytes + HEADER_BYTES * bloom.chunks for bloom in file.blooms)
+    others = TRAILER_BYTES + file.opening_bytes + leaves + blooms
+    of_data = max(0.0, file.trailer.total_uncompressed_bytes - others - HEADER_BYTES * sample.blocks)
+    mean = of_data / sample.blocks if sample.blocks else 0.0
     if len(payloads) < len(entries):
         scale = mean * len(payloads) / sum(payloads) if sum(payloads) else 1.0
         payloads = [max(1, round(scale * payload)) for payload in payloads] or [max(1, round(mean))]
     return _weighed(map(cached_bytes, payloads), sample.blocks)
-
-
-def _tried(readable: Readable, file: StoreFile, sample: _IndexSample, depth: Depth, random: Random) -> list[bytes]:
-    """Return what some data blocks hold, of a file that does not compress them."""
-    if file.trailer.codec is not Codec.NONE:
-        return []
-    places = random.sample(range(len(sample.entries)), min(depth.trials, len(sample.entries)))
-    return [data_payload(readable, file, sample.entries, place) for place in sorted(places)]
 
 
 def _cached(file: StoreFile, on_disk_bytes: int) -> int:
@@ -176,14 +177,3 @@ def coarse(lengths: Weights, most: int) -> Weights:
             up = -(-length // step) * step
             coarser[up] = coarser.get(up, 0.0) + count
     return coarser
-
-
-def _payload_bytes(file: StoreFile, sample: _IndexSample) -> float:
-    """Return the decompressed size of all data blocks: the trailer's total, less every block of another kind.
-
-    It has every block but those of the index that were written last: the root, and what lies between it and leaves.
-    """
-    leaves = sample.leaf_bytes + HEADER_BYTES * sample.leaves
-    blooms = sum(bloom.chunk_bytes + HEADER_BYTES * bloom.chunks for bloom in file.blooms)
-    others = TRAILER_BYTES + file.opening_bytes + leaves + blooms
-    return max(0.0, file.trailer.total_uncompressed_bytes - others - HEADER_BYTES * sample.blocks)

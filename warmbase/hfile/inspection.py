@@ -19,7 +19,7 @@ from warmbase.ground.block import Inspection
 from warmbase.hfile.checkpoint import Checkpoint, UnreadableFile
 from warmbase.hfile.cursor import DELETED, Cursor, Unreadable
 from warmbase.hfile.descriptor import Descriptor, descriptor, live_files, whole
-from warmbase.hfile.family_totals import Estimate, FamilyTotals, Gathered, Stratum, drawn, strata, total
+from warmbase.hfile.family_totals import Estimate, FamilyTotals, Gathered, drawn, strata, total
 from warmbase.hfile.file_stats import ALL, Depth, FileStats, read_stats
 from warmbase.hfile.layout import FamilyFiles, FileEntry, Listing, RootStore, follow_links, listing
 
@@ -107,7 +107,12 @@ class _Inspector(Struct):
     def report(self) -> RootReport:
         """List, leave out what is dead, read, estimate."""
         self.listing = listing(self._files())
-        descriptors = self._descriptors()
+        descriptors: dict[str, Descriptor] = {}
+        for table, stored in self.listing.descriptors.items():
+            try:
+                descriptors[table] = descriptor(Cursor(stored.path, 0, whole(self.store, stored)))
+            except Unreadable as error:
+                self.unread.append((stored.path, error.why))
         for family in self.listing.families.values():
             self._keep_live(family, descriptors.get(family.table))
         follow_links(self.listing)
@@ -127,16 +132,6 @@ class _Inspector(Struct):
         for number, stored in enumerate(self.store.files(), 1):
             self.say("listed", number, 0)
             yield stored
-
-    def _descriptors(self) -> dict[str, Descriptor]:
-        read: dict[str, Descriptor] = {}
-        for table, stored in self.listing.descriptors.items():
-            try:
-                content = whole(self.store, stored)
-                read[table] = descriptor(Cursor(stored.path, 0, content))
-            except Unreadable as error:
-                self.unread.append((stored.path, error.why))
-        return read
 
     def _keep_live(self, family: FamilyFiles, descriptor: Descriptor | None) -> None:
         """Where lists say which files are live, the others are put apart."""
@@ -166,8 +161,18 @@ class _Inspector(Struct):
             return ALL_LIVE if is_deleted else UNKNOWN_LIVE
 
     def _read(self, families: Sequence[FamilyFiles]) -> list[Gathered]:
-        gathered = [Gathered(family, self._strata(family, families)) for family in families]
-        tasks = [task for gathering in gathered for task in self._tasks(gathering)]
+        all_bytes = max(1, sum(file.size_bytes for family in families for file in family.files))
+        gathered, tasks = [], []
+        for family in families:
+            # The family's part of all files that are read goes with its bytes.
+            sizes = [file.size_bytes for file in family.files]
+            part = max(self.choice.of_family, round(self.choice.files * sum(sizes) / all_bytes))
+            gathering = Gathered(family, strata(sizes, len(sizes) if self.choice.every else part))
+            gathered.append(gathering)
+            # One generator for all strata: each with its own would draw the same places of every one.
+            random = Random(f"{self.choice.seed} {family.table} {family.name}")  # noqa: S311 - it must repeat
+            for number, stratum in enumerate(gathering.strata):
+                tasks += [_Task(gathering, number, member) for member in drawn(stratum, random)]
         self.say("read", 0, len(tasks))
         for count, (task, reading) in enumerate(self._readings(tasks), 1):
             task.gathered.add(task.stratum, task.member, reading)
@@ -175,22 +180,6 @@ class _Inspector(Struct):
                 self.unread.append((task.stored.path, reading.why))
             self.say("read", count, len(tasks))
         return gathered
-
-    def _tasks(self, gathered: Gathered) -> Iterator[_Task]:
-        """One generator for all strata: each with its own would draw the same places of every one."""
-        family = gathered.family
-        random = Random(f"{self.choice.seed} {family.table} {family.name}")  # noqa: S311 - it must repeat
-        for number, stratum in enumerate(gathered.strata):
-            for member in drawn(stratum, random):
-                yield _Task(gathered, number, member)
-
-    def _strata(self, family: FamilyFiles, families: Iterable[FamilyFiles]) -> tuple[Stratum, ...]:
-        """The family's part of all files that are read goes with its bytes."""
-        sizes = [file.size_bytes for file in family.files]
-        if self.choice.every:
-            return strata(sizes, len(sizes))
-        all_bytes = max(1, sum(file.size_bytes for other in families for file in other.files))
-        return strata(sizes, max(self.choice.of_family, round(self.choice.files * sum(sizes) / all_bytes)))
 
     def _readings(self, tasks: Iterable[_Task]) -> Iterator[tuple[_Task, FileStats | UnreadableFile]]:
         """In their order, so many of them ahead that no thread waits."""

@@ -77,7 +77,7 @@ class FamilyFiles(Struct):
     @property
     def regions(self) -> int:
         """That have a store file of it."""
-        return len({region_of(file.path) for file in self.files})
+        return len({file.path.rsplit("/", 2)[0] for file in self.files})
 
 
 class Listing(Struct):
@@ -100,11 +100,6 @@ class Listing(Struct):
         counted[1] += stored.size_bytes
 
 
-def region_of(path: str) -> str:
-    """Return the directory of a store file's region."""
-    return path.rsplit("/", 2)[0]
-
-
 def listing(files: Iterable[FileEntry]) -> Listing:
     """Return every file of a root in its place."""
     contents = Listing()
@@ -114,67 +109,57 @@ def listing(files: Iterable[FileEntry]) -> Listing:
             continue
         contents.files += 1
         contents.size_bytes += stored.size_bytes
-        _place(contents, stored)
+        first, _, rest = stored.path.partition("/")
+        if first == DATA:
+            _place(contents, stored, rest)
+            continue
+        if first == "archive" and STORE_FILE.fullmatch(stored.path.rpartition("/")[2]):
+            contents.archived[stored.path] = stored
+        contents.put_apart(APART.get(first, "others"), stored)
     return contents
 
 
-def _place(listing: Listing, stored: FileEntry) -> None:
-    first, _, rest = stored.path.partition("/")
-    if first == DATA:
-        namespace, _, rest = rest.partition("/")
-        table, _, rest = rest.partition("/")
-        _of_table(listing, stored, (namespace, table), rest.split("/"))
-        return
-    if first == "archive" and STORE_FILE.fullmatch(stored.path.rpartition("/")[2]):
-        listing.archived[stored.path] = stored
-    listing.put_apart(APART.get(first, "others"), stored)
-
-
-def _of_table(listing: Listing, stored: FileEntry, place: tuple[str, str], parts: list[str]) -> None:
-    namespace, name = place
+def _place(listing: Listing, stored: FileEntry, path: str) -> None:
+    """Put a file where it belongs, whose path below `data` this is."""
+    namespace, _, rest = path.partition("/")
+    name, _, rest = rest.partition("/")
+    parts = rest.split("/")
     table = name if namespace == "default" else f"{namespace}:{name}"
     if namespace == SYSTEM_NAMESPACE:
         listing.put_apart("HBase's own tables", stored)
     elif parts[0] == ".tabledesc":
-        _keep_newest(listing.descriptors, table, stored, parts[-1])
+        before = listing.descriptors.get(table)
+        number = _number(parts[-1])
+        if number >= 0 and (before is None or _number(before.path.rpartition("/")[2]) < number):
+            listing.descriptors[table] = stored
     elif not REGION.fullmatch(parts[0]) or len(parts) < REGION_PARTS:
         listing.put_apart("descriptors and temporary files", stored)
     elif len(parts) == REGION_PARTS + 1 and parts[2] == LIST_DIRECTORY and LIST.fullmatch(parts[3]):
         lists = _family(listing, table, parts[1]).lists
         lists.setdefault(stored.path.rsplit("/", 2)[0], []).append(stored)
     elif len(parts) == REGION_PARTS and not parts[1].startswith(".") and parts[1] != "recovered.edits":
-        _in_family(listing, stored, _family(listing, table, parts[1]), parts[2])
+        family, name = _family(listing, table, parts[1]), parts[2]
+        if STORE_FILE.fullmatch(name):
+            family.files.append(stored)
+        elif link := LINK.fullmatch(name):
+            namespace = link["namespace"] or "default"
+            target = f"data/{namespace}/{link['table']}/{link['region']}/{family.name}/{link['file']}"
+            family.links.append((stored, target))
+        elif REFERENCE.fullmatch(name):
+            # It stands for half of a file, which lies in the region that was split, and is counted there.
+            listing.put_apart("references to files of split regions", stored)
+        else:
+            listing.put_apart("others", stored)
     else:
         listing.put_apart("descriptors and temporary files", stored)
-
-
-def _in_family(listing: Listing, stored: FileEntry, family: FamilyFiles, name: str) -> None:
-    """A reference stands for half of a file, which lies in the region that was split, and is counted there."""
-    if STORE_FILE.fullmatch(name):
-        family.files.append(stored)
-    elif link := LINK.fullmatch(name):
-        namespace = link["namespace"] or "default"
-        target = f"data/{namespace}/{link['table']}/{link['region']}/{family.name}/{link['file']}"
-        family.links.append((stored, target))
-    elif REFERENCE.fullmatch(name):
-        listing.put_apart("references to files of split regions", stored)
-    else:
-        listing.put_apart("others", stored)
 
 
 def _family(listing: Listing, table: str, name: str) -> FamilyFiles:
     return listing.families.setdefault((table, name), FamilyFiles(table, name))
 
 
-def _keep_newest(descriptors: dict[str, FileEntry], table: str, stored: FileEntry, name: str) -> None:
-    if not DESCRIPTOR.fullmatch(name):
-        return
-    before = descriptors.get(table)
-    if before is None or _number(before.path.rpartition("/")[2]) < _number(name):
-        descriptors[table] = stored
-
-
 def _number(name: str) -> int:
+    """Return the number of a descriptor, -1 for another file."""
     match = DESCRIPTOR.fullmatch(name)
     return int(match["number"] or 0) if match else -1
 

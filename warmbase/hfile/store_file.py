@@ -5,7 +5,7 @@ Opening takes one read of the file's end for most files, and a second one where 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -77,7 +77,7 @@ def opened(readable: Readable) -> StoreFile:
 
 
 def _of_section(section: Cursor, trailing: Trailer, size: int) -> StoreFile:
-    """Read the sections in their order: data root, meta root, file info, Bloom filters."""
+    """Read the sections in their order: data root, meta root, file info, and one Bloom filter of each kind at most."""
     name = section.name
     root_block = _next(section, trailing, size, "ROOT_INDEX")
     meta = _next(section, trailing, size, "ROOT_INDEX")
@@ -87,7 +87,12 @@ def _of_section(section: Cursor, trailing: Trailer, size: int) -> StoreFile:
     info = file_info(info_block.cursor(name))
     if info.index_encoding != "NONE":
         section.fail(f"blocks of its index are encoded as {info.index_encoding}, which is not read")
-    blooms = list(_blooms(section, trailing, size))
+    blooms, kinds = [], ["GENERAL_BLOOM_META", "DELETE_FAMILY_BLOOM_META"]
+    while section.remaining_bytes:
+        if not kinds:
+            section.fail("a block follows the Bloom filters")
+        blooms.append(_next(section, trailing, size, *kinds))
+        kinds.remove(blooms[-1].header.kind)
     general = [
         bloom(bloom_block.cursor(name)) for bloom_block in blooms if bloom_block.header.kind == "GENERAL_BLOOM_META"
     ]
@@ -124,17 +129,6 @@ def _root(cursor: Cursor, trailing: Trailer) -> Entries:
             f"the trailer says that the root index is {entries_text}, and {cursor.remaining_bytes:,} bytes follow them"
         )
     return root
-
-
-def _blooms(section: Cursor, trailing: Trailer, size: int) -> Iterator[Block]:
-    """Yield one of each kind at most."""
-    kinds = ["GENERAL_BLOOM_META", "DELETE_FAMILY_BLOOM_META"]
-    while section.remaining_bytes:
-        if not kinds:
-            section.fail("a block follows the Bloom filters")
-        read = _next(section, trailing, size, *kinds)
-        kinds.remove(read.header.kind)
-        yield read
 
 
 def index_blocks(readable: Readable, file: StoreFile, leaves: Entries, chosen: Sequence[int]) -> list[Entries]:
