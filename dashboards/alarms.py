@@ -71,10 +71,10 @@ def alarms(plan: Plan, root: Root, *, replica: bool = False) -> tuple[Alarm, ...
     advice = f"{lost_node_advice(plan)}Run warmbase plan {plan.environment} to see how many nodes you may lose."
     applicable = [core_node_missing(plan.core.count, advice)]
     if plan.mode.keeps_data_in_s3:
-        applicable += [_gets_above_plan(plan, root), _s3_refuses(plan, root), *_of_claim(plan)]
+        applicable += _of_s3(plan, root)
     if plan.mode.has_bucket_cache:
         applicable += [*_of_servers(plan, replica=replica), *_of_hit_ratios(plan), *_of_warming(plan)]
-        applicable += [*_of_cache_writes(plan), *_of_room(plan), *_of_reads(plan)]
+        applicable += _of_caches(plan)
     return tuple(replace(alarm, name=f"{name}-{alarm.name}") for alarm in applicable)
 
 
@@ -101,8 +101,9 @@ def _cold_minutes(plan: Plan) -> int:
     return max(COLD_MINUTES, _absence_minutes(plan) + NOTICE_MINUTES)
 
 
-def _gets_above_plan(plan: Plan, root: Root) -> Alarm:
-    """Return the alarm on the cluster's own misses where it has a cache, else on the root's request metrics."""
+def _of_s3(plan: Plan, root: Root) -> Iterator[Alarm]:
+    """Yield the alarms on requests to S3 and on the claim of the root."""
+    # A cluster with a cache counts its own misses; for others, the root has request metrics.
     resource = next(resource for resource in plan.throughput.resources if resource.name == "s3-requests")
     warm = plan.busiest_hour.reads_per_second * resource.demand_per_read
     allowed = max(MIN_GETS_PER_SECOND, GETS_MARGIN * warm)
@@ -114,7 +115,7 @@ def _gets_above_plan(plan: Plan, root: Root) -> Alarm:
             f"With warm caches the plan expects {warm:,.0f}. More is normal while caches warm up; otherwise a cache "
             "was lost or is too small."
         )
-    return alarm_above(
+    yield alarm_above(
         name="s3-gets-above-plan",
         watched=watched,
         threshold=math.ceil(allowed * FIVE_MINUTES),
@@ -123,11 +124,8 @@ def _gets_above_plan(plan: Plan, root: Root) -> Alarm:
         description=f"Reads have sent more than {allowed:,.0f} GETs/s to S3 for 15 minutes. {why} Run warmbase plan "
         f"{plan.environment} to compare.",
     )
-
-
-def _s3_refuses(plan: Plan, root: Root) -> Alarm:
-    """Return the alarm on 5xx answers, which are mostly 503 Slow Down."""
-    return alarm_above(
+    # 5xx answers are mostly 503 Slow Down.
+    yield alarm_above(
         name="s3-refuses",
         watched=of_root("5xxErrors", root),
         threshold=REFUSED_PER_SECOND * FIVE_MINUTES,
@@ -137,10 +135,7 @@ def _s3_refuses(plan: Plan, root: Root) -> Alarm:
         "(Slow Down): the request rate is higher than S3 serves for this prefix. Run "
         f"{_status(plan)} to see whether a cache is warming up, which sends the most requests.",
     )
-
-
-def _of_claim(plan: Plan) -> Iterator[Alarm]:
-    """Yield the alarms on the claim of the root; nodes publish their metrics only while something is wrong."""
+    # Nodes publish metrics of the claim only while something is wrong.
     claim = f"warmbase claim {plan.environment}"
     yield alarm_above(
         name="claim-foreign",
@@ -240,7 +235,8 @@ def _of_warming(plan: Plan) -> Iterator[Alarm]:
     )
 
 
-def _of_cache_writes(plan: Plan) -> Iterator[Alarm]:
+def _of_caches(plan: Plan) -> Iterator[Alarm]:
+    """Yield the alarms on what enters the caches, on their room, and on reads."""
     yield alarm_above(
         name="insertions-fail",
         watched=_of_nodes("FailedInsertions", "SUM"),
@@ -258,9 +254,6 @@ def _of_cache_writes(plan: Plan) -> Iterator[Alarm]:
         description=f"A cache has changed, but its index file has not been written for {behind / 60:.0f} minutes. A "
         f"crash would lose what was cached since then. Run warmbase verify {plan.environment} to check the node.",
     )
-
-
-def _of_room(plan: Plan) -> Iterator[Alarm]:
     datapoints, minutes = EVICTION_DATAPOINTS
     if plan.hit_ratio.predicted >= 1:
         yield alarm_above(
@@ -278,9 +271,6 @@ def _of_room(plan: Plan) -> Iterator[Alarm]:
     planned = (plan.cache.size_bytes / volume.count + plan.persistence.file_bytes) / volume.size_bytes
     advice = f"Run warmbase verify {plan.environment} to see what uses the space."
     yield disk_full(_of_nodes("DiskUsed", "MAX"), planned, advice)
-
-
-def _of_reads(plan: Plan) -> Iterator[Alarm]:
     allowed = max(MIN_P99_MS, math.ceil(P99_MARGIN * plan.busiest_hour.p99_latency_ms))
     yield alarm_above(
         name="gets-slow",
@@ -305,7 +295,20 @@ def composite_alarms(plan: Plan, root: Root, *, replica: bool = False) -> tuple[
     """Return the notifications of the plan's storage mode, without those whose alarms the cluster does not have."""
     name = emr_cluster_name(plan.environment, plan.cluster)
     rules = _rules(name, frozenset(alarm.name for alarm in alarms(plan, root, replica=replica)))
-    descriptions = _descriptions(plan)
+    environment, status = plan.environment, f"warmbase status {plan.environment}"
+    filling = f" {filling_advice(plan)}" if plan.mode.has_bucket_cache else ""
+    descriptions: Mapping[CompositeName, str] = {
+        "servers": "RegionServers or core nodes are missing, no server serves hbase:meta, or another cluster may write "
+        f"to the HBase root. Run {status} to see which, and warmbase claim {environment} to see the claim.",
+        "cache": "Reads that the cache should answer go to S3, although no cache is warming up and no server is "
+        f"missing. Run {status} to see fill and hit ratio of each server. If all are full, run warmbase heal "
+        f"{environment} to bring regions back to the caches that hold their blocks.{filling}",
+        "writes-to-cache": "Blocks do not reach the cache, or a cache does not reach its index file. Run warmbase "
+        f"verify {environment} to check the nodes.",
+        "room": f"The cache or its volume is too small. Run warmbase plan {environment} to see the size it needs.",
+        "reads": "Reads are slow, although all servers answer and the caches are warm. Run "
+        f"{status} to see what reads wait for.",
+    }
     return tuple(
         CompositeAlarm(name=f"{name}-call-{cause}", description=descriptions[cause], rule=str(rules[cause]))
         for cause in plan.mode.composite_alarms
@@ -333,21 +336,4 @@ def _rules(prefix: str, existing: frozenset[str]) -> Mapping[CompositeName, Alar
         "writes-to-cache": (any_existing("insertions-fail") & ~warming) | any_existing("index-behind"),
         "room": any_existing("disk-full", "cache-evicts"),
         "reads": slow & ~servers & ~cache,
-    }
-
-
-def _descriptions(plan: Plan) -> Mapping[CompositeName, str]:
-    environment, status = plan.environment, f"warmbase status {plan.environment}"
-    filling = f" {filling_advice(plan)}" if plan.mode.has_bucket_cache else ""
-    return {
-        "servers": "RegionServers or core nodes are missing, no server serves hbase:meta, or another cluster may write "
-        f"to the HBase root. Run {status} to see which, and warmbase claim {environment} to see the claim.",
-        "cache": "Reads that the cache should answer go to S3, although no cache is warming up and no server is "
-        f"missing. Run {status} to see fill and hit ratio of each server. If all are full, run warmbase heal "
-        f"{environment} to bring regions back to the caches that hold their blocks.{filling}",
-        "writes-to-cache": "Blocks do not reach the cache, or a cache does not reach its index file. Run warmbase "
-        f"verify {environment} to check the nodes.",
-        "room": f"The cache or its volume is too small. Run warmbase plan {environment} to see the size it needs.",
-        "reads": "Reads are slow, although all servers answer and the caches are warm. Run "
-        f"{status} to see what reads wait for.",
     }

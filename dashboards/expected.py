@@ -48,10 +48,15 @@ def lost_node_advice(plan: Plan) -> str:
     if lost is None:
         return ""
     offline, with_meta = format_duration(lost.offline_seconds), format_duration(lost.offline_with_meta_seconds)
-    return (
+    advice = (
         f"If a node is lost, other servers serve its rows after about {offline}, or {with_meta} if it had hbase:meta. "
-        f"{_waiting_master(plan)}"
     )
+    if plan.restart.retain_retries:
+        advice += (
+            "Do not restart the master before that, because it may then never open them; warmbase release-regions "
+            f"{plan.environment} shows how long it waits. "
+        )
+    return advice
 
 
 def filling_advice(plan: Plan) -> str:
@@ -63,13 +68,3 @@ def filling_advice(plan: Plan) -> str:
     )
     boost = f" To fill it faster, run warmbase warm boost {environment}, which shows the time and the price first."
     return f"{advice}{boost}" if plan.warm_up.boosts else advice
-
-
-def _waiting_master(plan: Plan) -> str:
-    """Return the advice to leave a master alone that waits for a server; empty where it does not wait."""
-    if not plan.restart.retain_retries:
-        return ""
-    return (
-        "Do not restart the master before that, because it may then never open them; warmbase release-regions "
-        f"{plan.environment} shows how long it waits. "
-    )

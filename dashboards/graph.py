@@ -56,7 +56,7 @@ class Exact(Struct, frozen=True, kw_only=True):
         return {"Metric": metric, "Stat": self.statistic}
 
 
-class GraphLine(Struct, frozen=True, kw_only=True):
+class GraphLine(Struct, frozen=True):
     """A line of a graph, or an invisible series that other lines use. `of` is an expression or an exact series.
 
     Where the label is empty, an expression that gives several series labels each of them.
@@ -82,19 +82,19 @@ class GraphLine(Struct, frozen=True, kw_only=True):
         return {"Id": self.id, "ReturnData": self.visible, **of}
 
 
-class Mark(Struct, frozen=True, kw_only=True):
+class Mark(Struct, frozen=True):
     """A horizontal line, such as a planned figure; the label says what it marks."""
 
     value: float
     label: str
 
 
-class Graph(Struct, frozen=True, kw_only=True):
+class Graph(Struct, frozen=True):
     """One graph. `unit` labels its axis; `most` is the upper end of the axis, None where it follows the data."""
 
     title: str
-    lines: tuple[GraphLine, ...]
     unit: str
+    lines: tuple[GraphLine, ...]
     most: float | None = None
     marks: tuple[Mark, ...] = ()
     period_seconds: int = MINUTE
@@ -164,6 +164,11 @@ def search(metric: Metric, statistic: Statistic, period_seconds: int) -> str:
     where = f'"{metric.dimensions[0]}"' if agent else metric.dimensions[0]
     terms = f'MetricName="{metric.cloudwatch}" {where}="{CLUSTER_ID}"'
     return f"SEARCH('{{{metric.namespace},{names}}} {terms}', '{statistic}', {period_seconds})"
+
+
+def by_minute(name: str, statistic: Statistic) -> str:
+    """Return the SEARCH for a metric by its name, with a value for each minute."""
+    return search(metric(name), statistic, MINUTE)
 
 
 def insights(metric: Metric, aggregate: Aggregate) -> str:

@@ -23,9 +23,13 @@ from tests.dashboards.preview.replay import (
 )
 from tests.dashboards.preview.timeline import timeline as minutes_in_alarm
 from warmbase.configurations.launch import Launch
-from warmbase.dashboards.boards import HIT_RATIO_TITLE, LOW_TITLE, WORST_TITLE, boards, cache_graphs
+from warmbase.dashboards.boards import boards, cache_graphs
 from warmbase.environments.environment import Root
 from warmbase.sizing.plan import Plan
+
+HIT_RATIO_TITLE = "Hit ratio per minute, all RegionServers, weighted by requests"
+WORST_TITLE = "Hit ratio per minute, worst RegionServer"
+LOW_TITLE = "RegionServers with a low hit ratio, and RegionServers that lost their cache in a restart"
 
 ROOT = Root(bucket="bucket", prefix="hbase")
 RESTARTS = (
