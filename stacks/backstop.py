@@ -35,6 +35,18 @@ class BackstopStack(cdk.Stack):
             retention=logs.RetentionDays.ONE_MONTH,
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
+        ender = iam.Role(
+            self,
+            "Ender",
+            description="Ends the clusters of a warmbase canary",
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+        )
+        tagged = {"StringEquals": {f"elasticmapreduce:ResourceTag/{CANARY_TAG}": environment.name}}
+        ending = ["elasticmapreduce:SetTerminationProtection", "elasticmapreduce:TerminateJobFlows"]
+        allow(ender, "BackstopList", ["elasticmapreduce:ListClusters"], "*")
+        allow(ender, "BackstopEnd", ending, resources_arn("elasticmapreduce", "cluster"), conditions=tagged)
+        allow(ender, "BackstopLog", ["logs:CreateLogStream", "logs:PutLogEvents"], log.log_group_arn)
+        suppress(ender, "IAM5[Resource::*]", EVERY_CLUSTER)
         function = functions.CfnFunction(
             self,
             "Function",
@@ -42,7 +54,7 @@ class BackstopStack(cdk.Stack):
             runtime="python3.14",
             handler="index.handler",
             code=functions.CfnFunction.CodeProperty(zip_file=program),
-            role=self._permitted(environment, log).role_arn,
+            role=ender.role_arn,
             timeout=60,
             memory_size=256,
         )
@@ -58,18 +70,3 @@ class BackstopStack(cdk.Stack):
         assert isinstance(resource, iam.CfnRole)  # noqa: S101 - for mypy
         resource.override_logical_id(BACKSTOP_ROLE)
         allow(invoker, "BackstopInvoke", ["lambda:InvokeFunction"], function.attr_arn)
-
-    def _permitted(self, environment: Environment, log: logs.LogGroup) -> iam.Role:
-        role = iam.Role(
-            self,
-            "Ender",
-            description="Ends the clusters of a warmbase canary",
-            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-        )
-        tagged = {"StringEquals": {f"elasticmapreduce:ResourceTag/{CANARY_TAG}": environment.name}}
-        ending = ["elasticmapreduce:SetTerminationProtection", "elasticmapreduce:TerminateJobFlows"]
-        allow(role, "BackstopList", ["elasticmapreduce:ListClusters"], "*")
-        allow(role, "BackstopEnd", ending, resources_arn("elasticmapreduce", "cluster"), conditions=tagged)
-        allow(role, "BackstopLog", ["logs:CreateLogStream", "logs:PutLogEvents"], log.log_group_arn)
-        suppress(role, "IAM5[Resource::*]", EVERY_CLUSTER)
-        return role

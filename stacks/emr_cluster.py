@@ -127,12 +127,16 @@ def security_settings(environment: Environment, storage: StorageStack) -> dict[s
             "AwsKmsKey": storage.key.key_arn,
             "EnableEbsEncryption": True,
         }
+    in_transit: dict[str, Any] = {}
+    if environment.certificates is not None:
+        provider = {"CertificateProviderType": "PEM", "S3Object": environment.certificates}
+        in_transit["InTransitEncryptionConfiguration"] = {"TLSCertificateConfiguration": provider}
     return {
         "EncryptionConfiguration": {
             "EnableInTransitEncryption": environment.certificates is not None,
             "EnableAtRestEncryption": True,
             "AtRestEncryptionConfiguration": at_rest,
-            **_in_transit(environment.certificates),
+            **in_transit,
         },
         "InstanceMetadataServiceConfiguration": {
             "MinimumInstanceMetadataServiceVersion": 2,
@@ -140,13 +144,6 @@ def security_settings(environment: Environment, storage: StorageStack) -> dict[s
         },
         **authentication(environment.kerberos),
     }
-
-
-def _in_transit(certificates: str | None) -> dict[str, Any]:
-    if certificates is None:
-        return {}
-    provider = {"CertificateProviderType": "PEM", "S3Object": certificates}
-    return {"InTransitEncryptionConfiguration": {"TLSCertificateConfiguration": provider}}
 
 
 def instances(nodes: Iterable[InstanceGroup], network: NetworkStack) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
@@ -183,13 +180,11 @@ def _with_cdk_keys(value: object) -> object:
     if not isinstance(value, dict):
         return value
     return {
-        _cdk_key(key): inner if key == "ConfigurationProperties" else _with_cdk_keys(inner)
+        ACRONYM.sub(lambda letters: letters[0].lower(), key[0].lower() + key[1:]): (
+            inner if key == "ConfigurationProperties" else _with_cdk_keys(inner)
+        )
         for key, inner in value.items()
     }
-
-
-def _cdk_key(key: str) -> str:
-    return ACRONYM.sub(lambda letters: letters[0].lower(), key[0].lower() + key[1:])
 
 
 class RecordedBootstrap(Construct):

@@ -63,26 +63,7 @@ class MonitoringStack(cdk.Stack):
         self._cluster_id = ssm.StringParameter.value_for_string_parameter(
             self, cluster_id_parameter(environment.name, watched.cluster)
         )
-        self._topic = self._alarm_topic(environment)
-        for name, body in watched.dashboards.items():
-            cloudwatch.CfnDashboard(self, _identity(name), dashboard_name=name, dashboard_body=self._filled_in(body))
-        metric_alarms = [self._alarm(alarm) for alarm in watched.alarms]
-        for call in watched.calls:
-            self._call(call, metric_alarms)
-
-    def _filled_in(self, text: str) -> str:
-        return filled_in(text, ClusterId=self._cluster_id)
-
-    def _alarm_topic(self, environment: Environment) -> sns.Topic:
-        topic = sns.Topic(self, "Topic", master_key=self._topic_key(environment), enforce_ssl=True)
-        # A topic's policy replaces the one that SNS gives it, by which alarms of the account could publish.
-        topic.add_to_resource_policy(self._cloudwatch_may(["sns:Publish"], topic.topic_arn))
-        if environment.alarm_email:
-            topic.add_subscription(subscriptions.EmailSubscription(environment.alarm_email))
-        return topic
-
-    def _topic_key(self, environment: Environment) -> kms.Key:
-        """An alarm on an encrypted topic is silent unless CloudWatch may use the key."""
+        # An alarm on an encrypted topic is silent unless CloudWatch may use the key.
         key = kms.Key(
             self,
             "TopicKey",
@@ -91,7 +72,19 @@ class MonitoringStack(cdk.Stack):
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
         key.add_to_resource_policy(self._cloudwatch_may(["kms:Decrypt", "kms:GenerateDataKey*"], "*"))
-        return key
+        self._topic = sns.Topic(self, "Topic", master_key=key, enforce_ssl=True)
+        # A topic's policy replaces the one that SNS gives it, by which alarms of the account could publish.
+        self._topic.add_to_resource_policy(self._cloudwatch_may(["sns:Publish"], self._topic.topic_arn))
+        if environment.alarm_email:
+            self._topic.add_subscription(subscriptions.EmailSubscription(environment.alarm_email))
+        for name, body in watched.dashboards.items():
+            cloudwatch.CfnDashboard(self, _identity(name), dashboard_name=name, dashboard_body=self._filled_in(body))
+        metric_alarms = [self._alarm(alarm) for alarm in watched.alarms]
+        for call in watched.calls:
+            self._call(call, metric_alarms)
+
+    def _filled_in(self, text: str) -> str:
+        return filled_in(text, ClusterId=self._cluster_id)
 
     def _cloudwatch_may(self, actions: list[str], resource: str) -> iam.PolicyStatement:
         """Allow CloudWatch to publish alarms of this account only. Source: SNS Developer Guide, sns-key-management."""

@@ -60,43 +60,34 @@ class SecurityGroups(Construct):
         self.core = self._group("Core", vpc, "core nodes")
         self.service = self._group("Service", vpc, "EMR service access", open_outward=False)
         self.clients = self._group("Clients", vpc, "clients of HBase")
-        self._nodes_among_themselves()
-        self._service_and_nodes()
-        self._clients(environment)
-
-    def _group(self, name: str, vpc: ec2.IVpc, what: str, *, open_outward: bool = True) -> ec2.SecurityGroup:
-        return ec2.SecurityGroup(self, name, vpc=vpc, description=f"warmbase {what}", allow_all_outbound=open_outward)
-
-    def _nodes_among_themselves(self) -> None:
         for group in (self.primary, self.core):
             for peer in (self.primary, self.core):
                 for protocol in (ec2.Port.all_tcp(), ec2.Port.all_udp(), ec2.Port.all_icmp()):
                     group.add_ingress_rule(peer, protocol, "nodes of the cluster")
-
-    def _service_and_nodes(self) -> None:
         for group in (self.primary, self.core):
             group.add_ingress_rule(self.service, ec2.Port.tcp(SERVICE_TO_NODES), "EMR service")
             self.service.add_egress_rule(group, ec2.Port.tcp(SERVICE_TO_NODES), "EMR service to nodes")
         self.service.add_ingress_rule(self.primary, ec2.Port.tcp(PRIMARY_TO_SERVICE), "primary to EMR service")
+        self._clients(environment)
+
+    def _group(self, name: str, vpc: ec2.IVpc, what: str, *, open_outward: bool = True) -> ec2.SecurityGroup:
+        return ec2.SecurityGroup(self, name, vpc=vpc, description=f"warmbase {what}", allow_all_outbound=open_outward)
 
     def _clients(self, environment: Environment) -> None:
         peers: list[ec2.IPeer] = [ec2.Peer.ipv4(cidr) for cidr in environment.access.cidrs]
         peers += [ec2.Peer.security_group_id(group) for group in environment.access.security_groups]
         peers.append(self.clients)
         for peer in peers:
-            self._kdc(peer, environment)
+            # Of the KDC on the primary node, the admin server stays closed, as Thrift and REST do.
+            if environment.kerberos is not None and environment.kerberos.external is None:
+                for protocol in (ec2.Port.tcp(KDC_PORT), ec2.Port.udp(KDC_PORT)):
+                    self.primary.add_ingress_rule(peer, protocol, "clients to KDC")
             for engine_name in sorted({environment.engine(cluster) for cluster in environment.analytics}):
                 for server, port in ENGINES[engine_name].client_ports.items():
                     self.primary.add_ingress_rule(peer, ec2.Port.tcp(port), f"clients to {server}")
             for name, port in CLIENT_PORTS.items():
                 for group in (self.primary, self.core):
                     group.add_ingress_rule(peer, ec2.Port.tcp(port), f"clients to {name}")
-
-    def _kdc(self, peer: ec2.IPeer, environment: Environment) -> None:
-        """Open the KDC on the primary node to a client. Its admin server stays closed, as Thrift and REST do."""
-        if environment.kerberos is not None and environment.kerberos.external is None:
-            for port in (ec2.Port.tcp(KDC_PORT), ec2.Port.udp(KDC_PORT)):
-                self.primary.add_ingress_rule(peer, port, "clients to KDC")
 
 
 class NetworkStack(cdk.Stack):
@@ -147,24 +138,8 @@ class NetworkStack(cdk.Stack):
             ],
             restrict_default_security_group=False,
         )
-        self._flow_log(vpc)
-        to_s3 = vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
-        services = {
-            **INTERFACE_ENDPOINTS,
-            **(WAL_ENDPOINT if environment.wal is Wal.EMR_WAL else {}),
-            **(CATALOG_ENDPOINT if environment.analytics else {}),
-        }
-        interfaces = self._interface_endpoints(vpc, services)
-        if environment.network.endpoint_policies:
-            for statement in s3_statements(self, environment):
-                to_s3.add_to_policy(statement)
-            for endpoint in interfaces.values():
-                limit_interface(self, endpoint)
-        return vpc
-
-    def _flow_log(self, vpc: ec2.Vpc) -> None:
-        """Rejected traffic. Without a log group of ours CDK would retain one, and its records for two years."""
-        group = logs.LogGroup(
+        # Rejected traffic. Without a log group of ours CDK would retain one, and its records for two years.
+        rejected = logs.LogGroup(
             self,
             "Rejected",
             retention=logs.RetentionDays.ONE_MONTH,  # judgement: who looks for a refused connection looks soon
@@ -172,19 +147,29 @@ class NetworkStack(cdk.Stack):
         )
         vpc.add_flow_log(
             "FlowLog",
-            destination=ec2.FlowLogDestination.to_cloud_watch_logs(group),
+            destination=ec2.FlowLogDestination.to_cloud_watch_logs(rejected),
             traffic_type=ec2.FlowLogTrafficType.REJECT,
         )
-
-    def _interface_endpoints(
-        self, vpc: ec2.Vpc, services: Mapping[str, ec2.IInterfaceVpcEndpointService]
-    ) -> dict[str, ec2.InterfaceVpcEndpoint]:
+        to_s3 = vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+        services = {
+            **INTERFACE_ENDPOINTS,
+            **(WAL_ENDPOINT if environment.wal is Wal.EMR_WAL else {}),
+            **(CATALOG_ENDPOINT if environment.analytics else {}),
+        }
         group = ec2.SecurityGroup(self, "Endpoints", vpc=vpc, description="warmbase interface endpoints")
         group.add_ingress_rule(ec2.Peer.ipv4(CIDR), ec2.Port.tcp(HTTPS), "nodes")
-        return {
-            name: vpc.add_interface_endpoint(name, service=service, security_groups=[group], open=False)
+        interfaces = [
+            vpc.add_interface_endpoint(name, service=service, security_groups=[group], open=False)
             for name, service in services.items()
-        }
+        ]
+        if environment.network.endpoint_policies:
+            for statement in s3_statements(self, environment):
+                to_s3.add_to_policy(statement)
+            # EMR's write-ahead log supports such a policy, too (EMR Release Guide, emr-hbase-wal-privatelink).
+            own = {"aws:PrincipalAccount": [self.account]}
+            for endpoint in interfaces:
+                endpoint.add_to_policy(_allowed("OwnCredentials", ["*"], ["*"], own))
+        return vpc
 
     @property
     def availability_zones(self) -> list[str]:
@@ -232,14 +217,6 @@ def s3_statements(scope: cdk.Stack, environment: Environment) -> Iterator[iam.Po
     yield _allowed("SystemLogs", ["s3:PutObject"], _objects([logs], region))
     if environment.certificates:
         yield _allowed("Certificates", ["s3:GetObject"], _objects([environment.certificates.removeprefix("s3://")]))
-
-
-def limit_interface(scope: cdk.Stack, endpoint: ec2.InterfaceVpcEndpoint) -> None:
-    """Let only credentials of this account use the endpoint of one service.
-
-    EMR's write-ahead log supports such a policy, too (EMR Release Guide, emr-hbase-wal-privatelink).
-    """
-    endpoint.add_to_policy(_allowed("OwnCredentials", ["*"], ["*"], {"aws:PrincipalAccount": [scope.account]}))
 
 
 def _allowed(

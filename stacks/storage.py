@@ -49,16 +49,7 @@ class StorageStack(cdk.Stack):
         )
         self.root_key_arn = environment.root.key or self.key.key_arn
         """The ARN of the key that encrypts the objects of the root."""
-        self.logs = self._logs(environment)
-        suppress(self.logs, "S1")
-        if environment.mode.keeps_data_in_s3 and not environment.root.existing:
-            self._root(environment)
-        if environment.wal is Wal.EMR_WAL:
-            workspace = emr.CfnWALWorkspace(self, "WalWorkspace", wal_workspace_name=environment.wal_workspace)
-            workspace.apply_removal_policy(RETENTION)
-
-    def _logs(self, environment: Environment) -> s3.Bucket:
-        return s3.Bucket(
+        self.logs = s3.Bucket(
             self,
             "Logs",
             bucket_name=filled_in(environment.log_bucket),
@@ -68,6 +59,12 @@ class StorageStack(cdk.Stack):
             removal_policy=RETENTION,
             lifecycle_rules=[s3.LifecycleRule(expiration=cdk.Duration.days(LOG_DAYS))],
         )
+        suppress(self.logs, "S1")
+        if environment.mode.keeps_data_in_s3 and not environment.root.existing:
+            self._root(environment)
+        if environment.wal is Wal.EMR_WAL:
+            workspace = emr.CfnWALWorkspace(self, "WalWorkspace", wal_workspace_name=environment.wal_workspace)
+            workspace.apply_removal_policy(RETENTION)
 
     def _root(self, environment: Environment) -> None:
         bucket = s3.Bucket(
