@@ -25,17 +25,17 @@ NO_JAVA = {"hbase-env/export": {"JAVA_HOME": None, "HBASE_REGIONSERVER_GC_OPTS":
 
 def site(**properties: str | None) -> File:
     """Return a file with these properties in hbase-site, `_` for each point of a key."""
-    return File(site={key.replace("_", "."): value for key, value in properties.items()})
+    return File({key.replace("_", "."): value for key, value in properties.items()})
 
 
 def factors(single: str, multi: str, memory: str) -> File:
     keys = [f"hbase.bucketcache.{name}.factor" for name in ("single", "multi", "memory")]
-    return File(site=dict(zip(keys, (single, multi, memory), strict=True)))
+    return File(dict(zip(keys, (single, multi, memory), strict=True)))
 
 
 def heap(l1: str, memstore: str, more: Properties | None = None, release: str = "emr-7.12.0") -> File:
     shares = {"hfile.block.cache.size": l1, "hbase.regionserver.global.memstore.size": memstore}
-    return File(site={**shares, **(more or {})}, release=release)
+    return File({**shares, **(more or {})}, release=release)
 
 
 def java(home: str | None, options: str, release: str = "emr-7.12.0") -> File:
@@ -50,12 +50,12 @@ def hadoop(path: str, key: str, value: str | None) -> File:
 
 def copies(number: str | None, nodes: int, settings: Mapping[str, str] | None = None) -> File:
     others = {"hdfs-site": {"dfs.replication": number}, "hbase": settings or {}}
-    return File(others=others, core={"InstanceCount": nodes}, site={"emr.wal.workspace": "warmbase"})
+    return File({"emr.wal.workspace": "warmbase"}, others=others, core={"InstanceCount": nodes})
 
 
 def waiting(least: str | None = None, most: str | None = None, timeout: str | None = None) -> File:
     keys = [f"hbase.master.wait.on.regionservers.{name}" for name in ("mintostart", "maxtostart", "timeout")]
-    return File(site=dict(zip(keys, (least, most, timeout), strict=True)))
+    return File(dict(zip(keys, (least, most, timeout), strict=True)))
 
 
 GENERATIONAL = '"-XX:+UseZGC -XX:+ZGenerational"'
@@ -92,34 +92,34 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
         File(volume={"SizeInGB": 499}), "WB213", (File(volume={"SizeInGB": 600}), File(volume=None)),
     ),
     "half a cache larger than its volume": (
-        File(site={ENGINE: TWO_FILES}, volume={"SizeInGB": 249}, volumes=2), "WB213",
-        (File(site={ENGINE: TWO_FILES}, volume={"SizeInGB": 300}, volumes=2),),
+        File({ENGINE: TWO_FILES}, volume={"SizeInGB": 249}, volumes=2), "WB213",
+        (File({ENGINE: TWO_FILES}, volume={"SizeInGB": 300}, volumes=2),),
     ),
     "a cache larger than EMR's choice of volumes": (
-        File(site={ENGINE: None}, volume={"SizeInGB": 160}, volumes=4), "WB213",
-        (File(site={ENGINE: None}, volume={"SizeInGB": 200}, volumes=4),),
+        File({ENGINE: None}, volume={"SizeInGB": 160}, volumes=4), "WB213",
+        (File({ENGINE: None}, volume={"SizeInGB": 200}, volumes=4),),
     ),
     "more IOPS than gp3 has": (
         File(volume={"SizeInGB": 1024, "Iops": 80_001}), "WB705", (File(volume={"SizeInGB": 1024, "Iops": 80_000}),),
     ),
     "a persistent path with a cache in memory": (
-        File(site={ENGINE: "offheap"}), "WB302",
-        (File(site={ENGINE: "file:/mnt1/cache"}), File(site={ENGINE: "<your-engine>"}), File(site={ENGINE: None})),
+        File({ENGINE: "offheap"}), "WB302",
+        (File({ENGINE: "file:/mnt1/cache"}), File({ENGINE: "<your-engine>"}), File({ENGINE: None})),
     ),
     "a bucket size that is no multiple of 256": (
-        File(site={SLOTS: "66560,532500"}), "WB202", (File(site={SLOTS: "66560,532480"}),),
+        File({SLOTS: "66560,532500"}), "WB202", (File({SLOTS: "66560,532480"}),),
     ),
-    "a bucket size of zero": (File(site={SLOTS: "0,66560"}), "WB202", (File(site={SLOTS: "256,66560"}),)),
+    "a bucket size of zero": (File({SLOTS: "0,66560"}), "WB202", (File({SLOTS: "256,66560"}),)),
     "bucket sizes smaller than a block": (
-        File(site={SLOTS: "17408,33792"}), "WB203",
-        (File(site={SLOTS: "17408,33792", "hbase.blockcache.minblocksize": "16438"}),),
+        File({SLOTS: "17408,33792"}), "WB203",
+        (File({SLOTS: "17408,33792", "hbase.blockcache.minblocksize": "16438"}),),
     ),
     "a cache as a share of heap": (
-        site(hbase_bucketcache_size="0.4"), "WB201", (File(site={"hbase.bucketcache.size": "1", SLOTS: "66560"}),),
+        site(hbase_bucketcache_size="0.4"), "WB201", (File({"hbase.bucketcache.size": "1", SLOTS: "66560"}),),
     ),
     "a cache in TiB, too small for HBase's own bucket sizes": (
-        File(site={"hbase.bucketcache.size": "1.2", SLOTS: None}), "WB204",
-        (File(site={"hbase.bucketcache.size": "29", SLOTS: None}),),
+        File({"hbase.bucketcache.size": "1.2", SLOTS: None}), "WB204",
+        (File({"hbase.bucketcache.size": "29", SLOTS: None}),),
     ),
     "factors that float32 does not add up": (
         factors("0.15", "0.65", "0.20"), "WB206", (factors("0.25", "0.5", "0.25"), factors("0.2", "0.5", "0.3")),
@@ -140,13 +140,13 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
         ),
     ),
     "L1 and memstore of 81 percent, one by default": (
-        File(site={"hfile.block.cache.size": "0.41", "hbase.regionserver.global.memstore.size": None}), "WB209",
-        (File(site={"hfile.block.cache.size": None, "hbase.regionserver.global.memstore.size": "0.40"}),),
+        File({"hfile.block.cache.size": "0.41", "hbase.regionserver.global.memstore.size": None}), "WB209",
+        (File({"hfile.block.cache.size": None, "hbase.regionserver.global.memstore.size": "0.40"}),),
     ),
     "L1 and memstore of 81 percent, one under its old name": (
-        File(site={MEMSTORE: None, "hbase.regionserver.global.memstore.upperLimit": "0.61"}),
+        File({MEMSTORE: None, "hbase.regionserver.global.memstore.upperLimit": "0.61"}),
         "WB209",
-        (File(site={"hbase.regionserver.global.memstore.upperLimit": "0.61"}),),
+        (File({"hbase.regionserver.global.memstore.upperLimit": "0.61"}),),
     ),
     "a reserve of heap that HBase 2.6.2 does not read": (
         heap("0.41", "0.40", {"hbase.regionserver.free.heap.min.memory.size": "2g"}), "WB209", (),
@@ -155,24 +155,24 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
         site(hfile_block_cache_size="0"), "WB208",
         (
             site(hfile_block_cache_size="0.05"),
-            File(site={"hfile.block.cache.size": "0", "hfile.block.cache.memory.size": "1g"}),
+            File({"hfile.block.cache.size": "0", "hfile.block.cache.memory.size": "1g"}),
         ),
     ),
     "regions that do not wait for a restart": (
-        File(site={RETRIES: "10"}), "WB308",
+        File({RETRIES: "10"}), "WB308",
         (
-            File(site={RETRIES: "11"}),
-            File(site={RETRIES: "10", "hbase.master.scp.retain.assignment.force.wait-interval": "100"}),
+            File({RETRIES: "11"}),
+            File({RETRIES: "10", "hbase.master.scp.retain.assignment.force.wait-interval": "100"}),
         ),
     ),
-    "retries by default": (File(site={RETRIES: None}), "WB307", (File(site={RETRIES: None, FORCE: "false"}),)),
-    "retries as by default": (File(site={RETRIES: "600"}), "WB307", (File(site={RETRIES: "14"}),)),
+    "retries by default": (File({RETRIES: None}), "WB307", (File({RETRIES: None, FORCE: "false"}),)),
+    "retries as by default": (File({RETRIES: "600"}), "WB307", (File({RETRIES: "14"}),)),
     "retries by default, nothing else said": (
-        File(site={**COLD, FORCE: "true"}), "WB307", (File(site={**COLD, FORCE: "true", RETRIES: "12"}),),
+        File({**COLD, FORCE: "true"}), "WB307", (File({**COLD, FORCE: "true", RETRIES: "12"}),),
     ),
     "paths of a cache with colons between": (
-        File(site={ENGINE: "files:/mnt1/cache:/mnt2/cache"}), "WB210",
-        (File(site={ENGINE: "files:/mnt1/cache,/mnt2/cache"}), File(site={ENGINE: "files:/mnt1/cache"})),
+        File({ENGINE: "files:/mnt1/cache:/mnt2/cache"}), "WB210",
+        (File({ENGINE: "files:/mnt1/cache,/mnt2/cache"}), File({ENGINE: "files:/mnt1/cache"})),
     ),
     "RubiX for Trino": (
         hadoop("trino-connector-hive", "hive.cache.enabled", "true"), "WB612",
@@ -202,17 +202,17 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
         (hadoop("hbase-env/export", "JAVA_HOME", "/usr/lib/jvm/jre-21"),),
     ),
     "EMR's storage mode in hbase-site": (
-        File(site={"hbase.emr.storageMode": "s3"}), "WB105", (hadoop("hbase", "hbase.emr.storageMode", "s3"),),
+        File({"hbase.emr.storageMode": "s3"}), "WB105", (hadoop("hbase", "hbase.emr.storageMode", "s3"),),
     ),
     "EMR's fixed heap in hbase-site": (
-        File(site={"hbase.regionserver.fixed.heap.enabled": "true"}), "WB105",
+        File({"hbase.regionserver.fixed.heap.enabled": "true"}), "WB105",
         (hadoop("hbase", "hbase.regionserver.fixed.heap.enabled", "true"),),
     ),
     "the workspace of EMR WAL in hbase": (
-        hadoop("hbase", "emr.wal.workspace", "orders"), "WB105", (File(site={"emr.wal.workspace": "orders"}),),
+        hadoop("hbase", "emr.wal.workspace", "orders"), "WB105", (File({"emr.wal.workspace": "orders"}),),
     ),
     "a key of YARN in hbase-site": (
-        File(site={"yarn.nodemanager.resource.memory-mb": "8192"}), "WB105",
+        File({"yarn.nodemanager.resource.memory-mb": "8192"}), "WB105",
         (hadoop("core-site", "yarn.nodemanager.resource.memory-mb", "8192"),),
     ),
     "more RegionServers than there are": (
@@ -220,7 +220,7 @@ REFUSED: Mapping[str, tuple[File, str, tuple[File, ...]]] = {
     ),
     "RubiX for Hadoop": (hadoop("core-site", "rubix.cluster.type", "1"), "WB612", ()),
     "a credential in hbase-site": (
-        File(site={"fs.s3a.access.key": "x"}), "WB901", (File(site={"fs.s3a.encryption.key": "arn:aws:kms:x"}),),
+        File({"fs.s3a.access.key": "x"}), "WB901", (File({"fs.s3a.encryption.key": "arn:aws:kms:x"}),),
     ),
     "a credential of a bucket in core-site": (
         hadoop("core-site", "fs.s3a.bucket.data.secret.key", "x"), "WB901",
@@ -352,10 +352,10 @@ CONSISTENT = {"emrfs-site": {"fs.s3.consistent": "true"}}
 CONNECTIONS = {"emrfs-site": {"fs.s3.maxConnections": "500"}}
 UNMAPPED = {"core-site": {"fs.s3a.emrfs.compatibility.enable": "false"}}
 CONNECTORS = [
-    (File(site=POLICY), "WB605", True),
-    (File(site=POLICY, others=EMRFS), "WB605", False),
-    (File(site={**POLICY, "hbase.rootdir": "s3a://bucket/x/"}, others=EMRFS), "WB605", True),
-    (File(site=POLICY, others={"core-site": {"fs.s3.impl": "<your-class>"}}), "WB605", False),
+    (File(POLICY), "WB605", True),
+    (File(POLICY, others=EMRFS), "WB605", False),
+    (File({**POLICY, "hbase.rootdir": "s3a://bucket/x/"}, others=EMRFS), "WB605", True),
+    (File(POLICY, others={"core-site": {"fs.s3.impl": "<your-class>"}}), "WB605", False),
     (File(others=CONSISTENT), "WB611", True),
     (File(others={**CONSISTENT, **EMRFS}), "WB611", False),
     (File(others={"emrfs-site": {"fs.s3.consistent": "false"}}), "WB611", False),
@@ -376,15 +376,15 @@ CLIENT_LIMIT = "hbase.client.keyvalue.maxsize"
 SERVER_LIMIT = "hbase.server.keyvalue.maxsize"
 NO_SLOTS = {SLOTS: None}
 CELLS = [
-    (File(site={CLIENT_LIMIT: "0"}), "cells of any length are accepted"),
+    (File({CLIENT_LIMIT: "0"}), "cells of any length are accepted"),
     (
-        File(site={**NO_SLOTS, SERVER_LIMIT: "750000000"}),
+        File({**NO_SLOTS, SERVER_LIMIT: "750000000"}),
         "750,000,000 bytes are accepted, but the largest slot has 525,312",
     ),
-    (File(site={SLOTS: "66560,20971520", CLIENT_LIMIT: "20971521"}), "20,971,521 bytes"),
-    (File(site={SLOTS: "66560,20971520", CLIENT_LIMIT: "20971520"}), None),
-    (File(site={SLOTS: "<your sizes>", CLIENT_LIMIT: "20971520"}), None),
-    (File(site={CLIENT_LIMIT: "<your limit>"}), None),
+    (File({SLOTS: "66560,20971520", CLIENT_LIMIT: "20971521"}), "20,971,521 bytes"),
+    (File({SLOTS: "66560,20971520", CLIENT_LIMIT: "20971520"}), None),
+    (File({SLOTS: "<your sizes>", CLIENT_LIMIT: "20971520"}), None),
+    (File({CLIENT_LIMIT: "<your limit>"}), None),
 ]
 
 
@@ -418,10 +418,10 @@ SOCKET = "dfs.domain.socket.path"
 def test_short_circuit_reads_without_a_socket_stop_the_client(tmp_path: Path) -> None:
     in_hdfs = {"hbase": {"hbase.emr.storageMode": "hdfs"}}
     root = {"hbase.rootdir": None}
-    (reported,) = reports(File(site=root, others={**in_hdfs, "hdfs-site": {SHORT_CIRCUIT: "true"}}), tmp_path, "WB615")
+    (reported,) = reports(File(root, others={**in_hdfs, "hdfs-site": {SHORT_CIRCUIT: "true"}}), tmp_path, "WB615")
     assert "HadoopIllegalArgumentException, unless EMR's own hdfs-site sets the path" in reported.message
     settings = {SHORT_CIRCUIT: "true", SOCKET: "/var/run/hdfs/socket"}
-    assert not reports(File(site=root, others={**in_hdfs, "hdfs-site": settings}), tmp_path, "WB615")
+    assert not reports(File(root, others={**in_hdfs, "hdfs-site": settings}), tmp_path, "WB615")
     assert len(reports(hadoop("hdfs-site", SHORT_CIRCUIT, "true"), tmp_path, "WB615")) == 2  # two in S3
 
 
@@ -456,7 +456,7 @@ SLIPS = [
 
 @pytest.mark.parametrize(("path", "written", "real"), SLIPS)
 def test_a_misspelt_key_is_answered_with_the_real_one(path: str, written: str, real: str, tmp_path: Path) -> None:
-    file = hadoop(path, written, "1") if path != "hbase-site" else File(site={written: "1"})
+    file = hadoop(path, written, "1") if path != "hbase-site" else File({written: "1"})
     (slip,) = [finding for finding in lint(file.subject(tmp_path)).findings if finding.property == written]
     assert (slip.id, slip.severity) == ("WB101", Severity.ERROR)
     assert f"did you mean {real}?" in slip.message
@@ -473,9 +473,7 @@ OF_OTHERS = [
 
 @pytest.mark.parametrize("key", OF_OTHERS)
 def test_a_key_of_phoenix_or_a_coprocessor_is_a_warning(key: str, tmp_path: Path) -> None:
-    (unknown,) = [
-        finding for finding in lint(File(site={key: "1"}).subject(tmp_path)).findings if finding.property == key
-    ]
+    (unknown,) = [finding for finding in lint(File({key: "1"}).subject(tmp_path)).findings if finding.property == key]
     assert (unknown.id, unknown.severity) == ("WB103", Severity.WARNING)
 
 
@@ -492,11 +490,11 @@ OF_ANOTHER_VERSION = [
 def test_a_key_of_another_version_is_an_error(
     key: str, value: str, without: str, with_it: str | None, tmp_path: Path
 ) -> None:
-    file = File(site={key: value}, release=without)
+    file = File({key: value}, release=without)
     (unread,) = [finding for finding in lint(file.subject(tmp_path)).findings if finding.property == key]
     assert (unread.id, unread.severity) == ("WB102", Severity.ERROR)
     if with_it:
-        assert not reports(File(site={key: value}, release=with_it), tmp_path, "WB102")
+        assert not reports(File({key: value}, release=with_it), tmp_path, "WB102")
 
 
 def test_a_form_that_says_less_is_judged_by_what_it_says(tmp_path: Path) -> None:

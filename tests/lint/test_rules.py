@@ -365,7 +365,7 @@ SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
     "file",
     [
         File(others={"core-site": {"fs.s3a.secret.key": SECRET}}),
-        File(site={"fs.s3a.acess.key": SECRET}),
+        File({"fs.s3a.acess.key": SECRET}),
         File(others={"hbase-env/export": {"HBASE_REGIONSERVER_OPTS": f"-Xmx9g -Dfs.s3a.secret.key={SECRET}"}}),
     ],
     ids=["a property", "a slip", "an option"],

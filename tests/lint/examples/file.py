@@ -64,7 +64,7 @@ NOT_PERSISTENT: Properties = {key: None for key in SITE if "persist" in key or "
 IN_HDFS: Mapping[str, Properties] = {"hbase": {"hbase.emr.storageMode": "hdfs"}}
 
 
-class File(Struct, frozen=True, kw_only=True):
+class File(Struct, frozen=True):
     """How a file differs from that of the good cluster: `site` in hbase-site, `others` in other classifications.
 
     `core`, `primary`, `volume`, `instances` and `cluster` are members of RunJobFlow's objects, by its names; None for

@@ -7,51 +7,51 @@ from tests.lint.examples.file import File
 
 METRICS = (
     Case(
-        id="WB801",
-        faulty=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics/emr-system-metrics": {}}),
-        at="emr-metrics/emr-system-metrics ",
-        says="with an empty emr-system-metrics no system metric is published",
+        "WB801",
+        "emr-metrics/emr-system-metrics ",
+        "with an empty emr-system-metrics no system metric is published",
+        File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics/emr-system-metrics": {}}),
     ),
     Case(
-        id="WB802",
-        faulty=File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics": {}}),
-        at="emr-metrics ",
-        says="an empty emr-metrics publishes 34 system metrics and none of HBase",
+        "WB802",
+        "emr-metrics ",
+        "an empty emr-metrics publishes 34 system metrics and none of HBase",
+        File(others={"emr-metrics/emr-system-metrics/disk": None, "emr-metrics": {}}),
     ),
     Case(
-        id="WB803",
-        faulty=File(
+        "WB803",
+        "emr-metrics/emr-hbase-region-server-metrics Hadoop:service=HBase,name=RegionServer,sub=Server",
+        "l2CacheHitRatio (0 to 1) is an average since the start of",
+        File(
             others={
                 "emr-metrics/emr-hbase-region-server-metrics": {
                     "Hadoop:service=HBase,name=RegionServer,sub=Server": "l2CacheHitCount,l2CacheHitRatio"
                 }
             }
         ),
-        right=File(
+        File(
             others={
                 "emr-metrics/emr-hbase-region-server-metrics": {
                     "Hadoop:service=HBase,name=RegionServer,sub=Server": "l2CacheHitCount,l2CacheMissCount"
                 }
             }
         ),
-        at="emr-metrics/emr-hbase-region-server-metrics Hadoop:service=HBase,name=RegionServer,sub=Server",
-        says="l2CacheHitRatio (0 to 1) is an average since the start of",
     ),
     Case(
-        id="WB804",
-        faulty=File(
+        "WB804",
+        "emr-metrics/emr-hbase-region-server-metrics otel.metric.export.interval",
+        "every 30 s",
+        File(
             others={"emr-metrics/emr-hbase-region-server-metrics": {"otel.metric.export.interval": "30000"}},
         ),
-        right=File(
+        File(
             others={"emr-metrics/emr-hbase-region-server-metrics": {"otel.metric.export.interval": "60000"}},
         ),
-        at="emr-metrics/emr-hbase-region-server-metrics otel.metric.export.interval",
-        says="every 30 s",
     ),
     Case(
-        id="WB805",
-        faulty=File(others={"emr-metrics/emr-system-metrics/disk": None}),
-        at="emr-metrics emr-system-metrics",
-        says="34 system metrics of every node",
+        "WB805",
+        "emr-metrics emr-system-metrics",
+        "34 system metrics of every node",
+        File(others={"emr-metrics/emr-system-metrics/disk": None}),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.lint.examples.case import Case
+from tests.lint.examples.case import Case, value_case
 from tests.lint.examples.file import IN_HDFS, File
 
 ROOT = "hbase.rootdir"
@@ -19,111 +19,74 @@ def copies(number: str | None, nodes: int) -> File:
 
 STORAGE = (
     Case(
-        id="WB601",
-        faulty=copies("3", 2),
-        right=copies("3", 3),
-        at="hdfs-site dfs.replication",
-        says="3 copies of each block do not fit on 2 core nodes",
+        "WB601",
+        "hdfs-site dfs.replication",
+        "3 copies of each block do not fit on 2 core nodes",
+        copies("3", 2),
+        copies("3", 3),
     ),
     Case(
-        id="WB602",
-        faulty=copies(None, 3),
-        right=copies(None, 4),
-        at="hdfs-site dfs.replication",
-        says="has one copy, EMR's default for 3 core nodes",
+        "WB602",
+        "hdfs-site dfs.replication",
+        "has one copy, EMR's default for 3 core nodes",
+        copies(None, 3),
+        copies(None, 4),
+    ),
+    value_case("WB603", ROOT, "s3://bucket", "s3://bucket/", "s3://bucket lacks a slash at its end"),
+    value_case(
+        "WB604", ROOT, "hdfs:///hbase", "s3://bucket/prefix", "the storage mode is s3, but the root is hdfs:///hbase"
+    ),
+    value_case("WB605", POLICY, None, None, "S3A can switch to random reads, which slows scans and compactions down"),
+    Case(
+        "WB606",
+        TRACKER,
+        "the table hbase:storefile",
+        File({TRACKER: "FILE", "hbase.bucketcache.persistent.path": None}, release="emr-7.3.0", others=OLD_JAVA),
+        File({TRACKER: "DEFAULT", "hbase.bucketcache.persistent.path": None}, release="emr-7.3.0", others=OLD_JAVA),
+    ),
+    value_case("WB607", TRACKER, "DEFAULT", "FILE", "renames its files"),
+    Case("WB608", ROOT, "if EMR 7.3 or earlier wrote this root", File(), File({ROOT: None}, others=IN_HDFS)),
+    Case(
+        "WB609",
+        "hbase.wal.provider",
+        "EMR WAL has its own provider, which this one conflicts with",
+        File({"emr.wal.workspace": "warmbase", "hbase.wal.provider": "filesystem"}, others=EMR_WAL),
+        File({"emr.wal.workspace": "warmbase"}, others=EMR_WAL),
     ),
     Case(
-        id="WB603",
-        faulty=File(site={ROOT: "s3://bucket"}),
-        right=File(site={ROOT: "s3://bucket/"}),
-        at=ROOT,
-        says="s3://bucket lacks a slash at its end",
+        "WB610",
+        "emr.wal.workspace",
+        "the workspace of the logs is not set",
+        File(others=EMR_WAL),
+        File({"emr.wal.workspace": "warmbase"}, others=EMR_WAL),
     ),
     Case(
-        id="WB604",
-        faulty=File(site={ROOT: "hdfs:///hbase"}),
-        right=File(site={ROOT: "s3://bucket/prefix"}),
-        at=ROOT,
-        says="the storage mode is s3, but the root is hdfs:///hbase",
+        "WB611",
+        "emrfs-site fs.s3.consistent",
+        "S3A has no counterpart",
+        File(others={"emrfs-site": {"fs.s3.consistent": "true"}}),
+        File(others={"emrfs-site": {"fs.s3.maxConnections": "500"}}),
     ),
     Case(
-        id="WB605",
-        faulty=File(site={POLICY: None}),
-        at=POLICY,
-        says="S3A can switch to random reads, which slows scans and compactions down",
+        "WB612",
+        "trino-connector-hive hive.cache.enabled",
+        "RubiX, which EMR removed in 7.3; now it is fs.cache.enabled",
+        File(others={"trino-connector-hive": {"hive.cache.enabled": "true"}}),
+        File(others={"trino-connector-hive": {"fs.cache.enabled": "true"}}),
     ),
     Case(
-        id="WB606",
-        faulty=File(
-            site={TRACKER: "FILE", "hbase.bucketcache.persistent.path": None}, release="emr-7.3.0", others=OLD_JAVA
-        ),
-        right=File(
-            site={TRACKER: "DEFAULT", "hbase.bucketcache.persistent.path": None}, release="emr-7.3.0", others=OLD_JAVA
-        ),
-        at=TRACKER,
-        says="the table hbase:storefile",
+        "WB613",
+        "hdfs-site dfs.datanode.data.dir",
+        "/mnt1 is also the volume of the cache",
+        File(others={"hdfs-site": {"dfs.datanode.data.dir": "/mnt1/hdfs"}}),
+        File(others={"hdfs-site": {"dfs.datanode.data.dir": "/mnt2/hdfs"}}),
     ),
+    value_case("WB614", "hbase.hregion.majorcompaction", None, "0", "once a week HBase rewrites every store"),
     Case(
-        id="WB607",
-        faulty=File(site={TRACKER: "DEFAULT"}),
-        right=File(site={TRACKER: "FILE"}),
-        at=TRACKER,
-        says="renames its files",
-    ),
-    Case(
-        id="WB608",
-        faulty=File(),
-        right=File(site={ROOT: None}, others=IN_HDFS),
-        at=ROOT,
-        says="if EMR 7.3 or earlier wrote this root",
-    ),
-    Case(
-        id="WB609",
-        faulty=File(site={"emr.wal.workspace": "warmbase", "hbase.wal.provider": "filesystem"}, others=EMR_WAL),
-        right=File(site={"emr.wal.workspace": "warmbase"}, others=EMR_WAL),
-        at="hbase.wal.provider",
-        says="EMR WAL has its own provider, which this one conflicts with",
-    ),
-    Case(
-        id="WB610",
-        faulty=File(others=EMR_WAL),
-        right=File(others=EMR_WAL, site={"emr.wal.workspace": "warmbase"}),
-        at="emr.wal.workspace",
-        says="the workspace of the logs is not set",
-    ),
-    Case(
-        id="WB611",
-        faulty=File(others={"emrfs-site": {"fs.s3.consistent": "true"}}),
-        right=File(others={"emrfs-site": {"fs.s3.maxConnections": "500"}}),
-        at="emrfs-site fs.s3.consistent",
-        says="S3A has no counterpart",
-    ),
-    Case(
-        id="WB612",
-        faulty=File(others={"trino-connector-hive": {"hive.cache.enabled": "true"}}),
-        right=File(others={"trino-connector-hive": {"fs.cache.enabled": "true"}}),
-        at="trino-connector-hive hive.cache.enabled",
-        says="RubiX, which EMR removed in 7.3; now it is fs.cache.enabled",
-    ),
-    Case(
-        id="WB613",
-        faulty=File(others={"hdfs-site": {"dfs.datanode.data.dir": "/mnt1/hdfs"}}),
-        right=File(others={"hdfs-site": {"dfs.datanode.data.dir": "/mnt2/hdfs"}}),
-        at="hdfs-site dfs.datanode.data.dir",
-        says="/mnt1 is also the volume of the cache",
-    ),
-    Case(
-        id="WB614",
-        faulty=File(site={"hbase.hregion.majorcompaction": None}),
-        right=File(site={"hbase.hregion.majorcompaction": "0"}),
-        at="hbase.hregion.majorcompaction",
-        says="once a week HBase rewrites every store",
-    ),
-    Case(
-        id="WB615",
-        faulty=File(others={"hdfs-site": {"dfs.client.read.shortcircuit": "true", "dfs.domain.socket.path": "/s"}}),
-        right=File(others={"hdfs-site": {"dfs.client.read.shortcircuit": "false"}}),
-        at="hdfs-site dfs.client.read.shortcircuit",
-        says="store files are in S3",
+        "WB615",
+        "hdfs-site dfs.client.read.shortcircuit",
+        "store files are in S3",
+        File(others={"hdfs-site": {"dfs.client.read.shortcircuit": "true", "dfs.domain.socket.path": "/s"}}),
+        File(others={"hdfs-site": {"dfs.client.read.shortcircuit": "false"}}),
     ),
 )
