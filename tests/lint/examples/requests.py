@@ -16,11 +16,6 @@ def direct(mebibytes: int) -> File:
     return File({HANDLERS: "200"}, others={EXPORT: {OPTS: options}})
 
 
-def site(key: str, value: str) -> File:
-    """Return a file with this property in hbase-site."""
-    return File({key: value})
-
-
 REQUESTS = (
     Case(
         "WB414",
@@ -52,7 +47,7 @@ REQUESTS = (
         "WB423",
         "hbase.zookeeper.property.tickTime",
         "EMR's ZooKeeper does not read hbase.zookeeper.property.tickTime",
-        site("hbase.zookeeper.property.tickTime", "6000"),
-        site("hbase.zookeeper.property.clientPort", "2181"),
+        File({"hbase.zookeeper.property.tickTime": "6000"}),
+        File({"hbase.zookeeper.property.clientPort": "2181"}),
     ),
 )
