@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, unquote
 
 from msgspec import Struct, field
+
+from tests.patience import HANG_SECONDS
+from warmbase.configurations.bootstrap import program
 
 TOKEN = "metadata-token"
 TURN_SECONDS = 0.01
@@ -55,6 +60,16 @@ class Services(Struct, dict=True):
         """Return the URL on which they listen."""
         return f"http://127.0.0.1:{self.port}"
 
+    def sent(self, field: str = "Value") -> dict[str, str]:
+        """Return a field of each metric of the last request to CloudWatch, by the metric's name."""
+        last = self.published[-1]
+        numbers = {key.split(".")[2] for key in last if key.startswith("MetricData.member.")}
+        return {last[f"MetricData.member.{n}.MetricName"]: last[f"MetricData.member.{n}.{field}"] for n in numbers}
+
+    def figures(self) -> dict[str, float]:
+        """Return the figures of the last request to CloudWatch, by name."""
+        return {name: float(value) for name, value in self.sent().items()}
+
     def fault(self, service: str) -> tuple[int, str] | None:
         """Return the next fault of that service, once."""
         for place, (name, status, body) in enumerate(self.faults):
@@ -62,6 +77,14 @@ class Services(Struct, dict=True):
                 del self.faults[place]
                 return status, body
         return None
+
+
+def run_program(
+    name: str, *arguments: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program of a node; of an argument that is given twice, the last one counts."""
+    command = [sys.executable, str(program(name)), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS, env=environment)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -12,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bootstrap_actions.services import Services, services
-from tests.patience import HANG_SECONDS
+from tests.bootstrap_actions.services import Services, run_program, services
 
 PROGRAM = Path(__file__).parents[2] / "bootstrap-actions" / "programs" / "claim_root.py"
 KEY = "/root-bucket/hbase.warmbase-claim"
@@ -31,8 +29,7 @@ def claim(aws: Services, directory: Path, cluster: str, *others: str) -> subproc
     job_flow.write_text(json.dumps({"jobFlowId": cluster}))
     given = ("--bucket=root-bucket", "--key=hbase.warmbase-claim", f"--job-flow={job_flow}", "--wait-seconds=0.01")
     places = (f"--metadata={aws.url}", f"--s3={aws.url}", f"--emr={aws.url}")
-    command = [sys.executable, str(PROGRAM), *given, *places, *others]  # argparse: the last one counts
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
+    return run_program("claim_root.py", *given, *places, *others)
 
 
 def holder(aws: Services) -> str:
@@ -190,7 +187,11 @@ def test_a_claim_that_cannot_be_read_is_refused(aws: Services, tmp_path: Path, c
     assert aws.objects[KEY] == content
 
 
-def test_of_clusters_that_start_at_once_one_wins(aws: Services, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dead", [None, "j-OLD"])
+def test_of_clusters_that_claim_at_once_one_wins(aws: Services, tmp_path: Path, dead: str | None) -> None:
+    if dead:
+        write_claim(aws, dead)
+        aws.states[dead] = "TERMINATED"
     clusters = [f"j-{number}" for number in range(4)]
     aws.states.update(dict.fromkeys(clusters, "BOOTSTRAPPING"))
     with ThreadPoolExecutor(len(clusters)) as pool:
@@ -199,35 +200,19 @@ def test_of_clusters_that_start_at_once_one_wins(aws: Services, tmp_path: Path) 
     assert holder(aws) == clusters[codes.index(0)]
 
 
-def test_of_clusters_that_take_over_at_once_one_wins(aws: Services, tmp_path: Path) -> None:
-    write_claim(aws, "j-OLD")
-    clusters = [f"j-{number}" for number in range(4)]
-    aws.states.update({"j-OLD": "TERMINATED", **dict.fromkeys(clusters, "BOOTSTRAPPING")})
-    with ThreadPoolExecutor(len(clusters)) as pool:
-        codes = [each.returncode for each in pool.map(lambda cluster: claim(aws, tmp_path, cluster), clusters)]
-    assert sorted(codes) == [0, 1, 1, 1]
-    assert holder(aws) == clusters[codes.index(0)]
-
-
-def test_a_claim_that_changes_while_it_is_taken_over_is_read_again(aws: Services, tmp_path: Path) -> None:
-    """Between the look at a dead cluster's claim and the write another cluster, alive, takes it."""
-    write_claim(aws, "j-OLD")
-    aws.states.update({"j-OLD": "TERMINATED", "j-QUICK": "WAITING"})
-    aws.before_put = lambda: write_claim(aws, "j-QUICK")
-    done = claim(aws, tmp_path, "j-TWO")
-    assert done.returncode == 1
-    assert "claimed by j-QUICK" in done.stderr
-    assert holder(aws) == "j-QUICK"
-
-
-def test_a_root_that_is_claimed_between_the_look_and_the_write_is_not_claimed_again(
-    aws: Services, tmp_path: Path
+@pytest.mark.parametrize("dead", [None, "j-OLD"])
+def test_a_claim_that_changes_before_it_is_written_is_read_again(
+    aws: Services, tmp_path: Path, dead: str | None
 ) -> None:
-    """Clusters that start at once may all find no claim; this does not depend on how a busy machine runs them."""
+    """Between the look at no claim, or at a dead cluster's, and the write, another cluster, alive, takes it."""
+    if dead:
+        write_claim(aws, dead)
+        aws.states[dead] = "TERMINATED"
     aws.states["j-QUICK"] = "BOOTSTRAPPING"
     aws.before_put = lambda: write_claim(aws, "j-QUICK")
     done = claim(aws, tmp_path, "j-TWO")
     assert done.returncode == 1
+    assert "claimed by j-QUICK" in done.stderr
     assert holder(aws) == "j-QUICK"
 
 
@@ -278,13 +263,7 @@ def test_nobody_listening_is_said_and_not_a_trace(aws: Services, tmp_path: Path)
 
 
 def test_a_node_that_does_not_say_its_cluster_claims_nothing(aws: Services, tmp_path: Path) -> None:
-    command = [sys.executable, str(PROGRAM), "--bucket=b", "--key=k", f"--job-flow={tmp_path}/none"]
-    done = subprocess.run(
-        [*command, f"--metadata={aws.url}", f"--s3={aws.url}"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANG_SECONDS,
-    )
+    places = (f"--job-flow={tmp_path}/none", f"--metadata={aws.url}", f"--s3={aws.url}")
+    done = run_program("claim_root.py", "--bucket=b", "--key=k", *places)
     assert done.returncode == 1
     assert "does not say which cluster this is" in done.stderr

@@ -7,7 +7,6 @@ import os
 import re
 import socketserver
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,8 +17,7 @@ import pytest
 from msgspec import Struct
 
 from lab.hbase.recording import recordings_of_json
-from tests.bootstrap_actions.services import TURN_SECONDS, Services, services
-from tests.patience import HANG_SECONDS
+from tests.bootstrap_actions.services import TURN_SECONDS, Services, run_program, services
 from warmbase.configurations import node_files
 from warmbase.configurations.metrics import COLD, COOL, METRICS, MetricSource
 
@@ -84,17 +82,11 @@ class PublishingNode(Struct, dict=True):
         places = (f"--region-server={server}", f"--metadata={self.aws.url}", f"--cloudwatch={cloudwatch}")
         kept = (f"--state={self.state}", f"--job-flow={job_flow}", "--misses-for-one=2")
         looked_at = (f"--cache={self.directory}", f"--index={self.index}", f"--block-devices={self.devices}")
-        command = [sys.executable, str(PROGRAM), *places, *kept, *looked_at]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
+        return run_program("publish_cache_metrics.py", *places, *kept, *looked_at)
 
     def published(self) -> dict[str, float]:
         """Return the figures of the last look, by name."""
-        said = self.aws.published[-1]
-        numbers = {key.split(".")[2] for key in said if key.startswith("MetricData.member.")}
-        return {
-            said[f"MetricData.member.{number}.MetricName"]: float(said[f"MetricData.member.{number}.Value"])
-            for number in numbers
-        }
+        return self.aws.figures()
 
 
 @pytest.fixture
@@ -152,17 +144,14 @@ def test_it_is_published_as_cloudwatch_wants_it(node: PublishingNode) -> None:
     assert node.aws.signed[-1].startswith("AWS4-HMAC-SHA256 Credential=AKIATEST/")
 
 
-def test_after_a_restart_the_window_is_what_was_counted_since(node: PublishingNode) -> None:
+@pytest.mark.parametrize(("hits", "misses", "window"), [(300, 200, (300, 100)), (10_500, 2_100, (10_500, 1_050))])
+def test_after_a_restart_the_window_is_what_was_counted_since(
+    node: PublishingNode, hits: int, misses: int, window: tuple[int, int]
+) -> None:
+    """Also where the counters have passed their old values."""
     node.minute(l2CacheHitCount=10_000, l2CacheMissCount=2_000)
-    node.minute(regionServerStartTime=STARTED + 60_000, l2CacheHitCount=300, l2CacheMissCount=200)
-    assert node.published()["Hits"] == 300
-    assert node.published()["Misses"] == 100
-
-
-def test_a_restart_is_seen_though_counters_have_passed_their_old_values(node: PublishingNode) -> None:
-    node.minute(l2CacheHitCount=100, l2CacheMissCount=100)
-    node.minute(regionServerStartTime=STARTED + 1, l2CacheHitCount=150, l2CacheMissCount=100)
-    assert node.published()["Hits"] == 150
+    node.minute(regionServerStartTime=STARTED + 60_000, l2CacheHitCount=hits, l2CacheMissCount=misses)
+    assert (node.published()["Hits"], node.published()["Misses"]) == window
 
 
 def test_without_reads_there_is_no_ratio(node: PublishingNode) -> None:
@@ -233,10 +222,9 @@ def test_a_recorded_restart_is_told_minute_by_minute(node: PublishingNode) -> No
 def test_names_and_units_are_those_of_the_catalogue(node: PublishingNode) -> None:
     node.minute(Get_99th_percentile=7)
     node.minute(l2CacheHitCount=1)
-    said = node.aws.published[-1]
-    numbers = {key.split(".")[2] for key in said if key.startswith("MetricData.member.")}
-    units = {said[f"MetricData.member.{n}.MetricName"]: said[f"MetricData.member.{n}.Unit"] for n in numbers}
-    assert units == {metric.cloudwatch: metric.unit for metric in METRICS if metric.source is MetricSource.NODE}
+    assert node.aws.sent("Unit") == {
+        metric.cloudwatch: metric.unit for metric in METRICS if metric.source is MetricSource.NODE
+    }
 
 
 def test_it_looks_where_a_node_has_its_cache_and_index() -> None:

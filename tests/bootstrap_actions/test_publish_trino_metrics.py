@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec import Struct
 
-from tests.bootstrap_actions.services import Services, services
-from tests.patience import HANG_SECONDS
+from tests.bootstrap_actions.services import Services, run_program, services
 from warmbase.configurations import node_files
 
 PROJECT = Path(__file__).parents[2]
@@ -58,18 +56,11 @@ class Worker(Struct, dict=True):
         services = (f"--trino={self.aws.url}", f"--metadata={self.aws.url}", f"--cloudwatch={self.aws.url}")
         files = (f"--state={self.state}", f"--job-flow={job_flow}", f"--cache={self.directory}")
         planned = ("--catalog=hive", f"--least-hit-rate={self.least_hit_rate}")
-        command = [sys.executable, str(PROGRAM), *services, *files, *planned]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
-
-    def sent(self, field: str) -> dict[str, str]:
-        """Return a field of each metric that was sent last, by the metric's name."""
-        last = self.aws.published[-1]
-        numbers = {key.split(".")[2] for key in last if key.startswith("MetricData.member.")}
-        return {last[f"MetricData.member.{n}.MetricName"]: last[f"MetricData.member.{n}.{field}"] for n in numbers}
+        return run_program("publish_trino_metrics.py", *services, *files, *planned)
 
     def published(self) -> dict[str, float]:
         """Return the figures that were sent last, by name."""
-        return {name: float(value) for name, value in self.sent("Value").items()}
+        return self.aws.figures()
 
 
 @pytest.fixture

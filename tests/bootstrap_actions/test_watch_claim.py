@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -16,10 +15,8 @@ import pytest
 from msgspec import Struct, field
 
 from local_aws.server import local_aws
-from tests.bootstrap_actions.services import Services, services
+from tests.bootstrap_actions.services import Services, run_program, services
 from tests.local_aws.test_local_aws_server import client_of
-from tests.patience import HANG_SECONDS
-from warmbase.configurations.bootstrap import program
 
 BUCKET, KEY = "root", "hbase.warmbase-claim"
 READ_ONLY, OWN_READ_ONLY = "hbase.global.readonly.enabled", "hbase.emr.readreplica.enabled"
@@ -97,9 +94,8 @@ class Node(Struct, dict=True):
             "cloudwatch": self.aws.url,
         }
         arguments = [f"--{name}={value}" for name, value in places.items()]
-        command = [sys.executable, str(program("watch_claim.py")), *arguments, *more]
         path = {**os.environ, "PATH": f"{self.directory}:{os.environ['PATH']}"}
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS, env=path)
+        return run_program("watch_claim.py", *arguments, *more, environment=path)
 
     def may_start(self) -> bool:
         return self.minute("--before-start").returncode == 0

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -19,13 +17,11 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from tests.bootstrap_actions.services import Services, services
+from tests.bootstrap_actions.services import Services, run_program, services
 from tests.pages import DOCS
-from tests.patience import HANG_SECONDS
 from tests.policies.deployment import MANAGED, OURS, REGION, Deployment
 from tests.policies.evaluator import IMPLICIT, Policies, Request, Unknown, decision
 from tools.permissions import shape_templates
-from warmbase.configurations.bootstrap import program
 from warmbase.stacks.roles import REPLICA_OBJECTS
 
 PARTNER, STRANGER = "111122223333", "666666666666"
@@ -382,8 +378,7 @@ def run(aws: Services, directory: Path, name: str, *arguments: str) -> None:
     """Run a program of a node against the services."""
     (directory / "job-flow.json").write_text(json.dumps({"jobFlowId": "j-ONE", "jobFlowCreationInstant": 1}))
     places = [f"--metadata={aws.url}", f"--job-flow={directory / 'job-flow.json'}", *arguments]
-    command = [sys.executable, str(program(name)), *places]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
+    done = run_program(name, *places)
     assert done.returncode == 0, done.stderr
 
 

@@ -80,7 +80,7 @@ def test_what_is_published_is_drawn_or_alarmed_on_and_nothing_else() -> None:
 def test_the_program_publishes_these_metrics_in_these_units(worker: test_publish_trino_metrics.Worker) -> None:
     worker.minute(test_publish_trino_metrics.beans())
     worker.minute(test_publish_trino_metrics.beans(1_000))
-    assert worker.sent("Unit") == {name: metric.unit for name, metric in TRINO_METRICS.items()}
+    assert worker.aws.sent("Unit") == {name: metric.unit for name, metric in TRINO_METRICS.items()}
 
 
 worker = test_publish_trino_metrics.worker
