@@ -34,6 +34,8 @@ STILL_SECONDS: Final = PREFETCH_DELAY_MS / 1000 + 3.0
 STARTING_SECONDS: Final = 30.0  # start of a JVM and its connections
 ENDING_SECONDS: Final = 3.0  # before the clients' end, which began up to two seconds late in trials
 REGIONS_SECONDS: Final = 900.0
+PREFETCHED_SECONDS: Final = 600.0
+"""The longest time that a prefetch of all regions may take."""
 LOADING: Final = varied(
     {
         "hbase.bucketcache.ioengine": None,
@@ -242,7 +244,7 @@ class Bench(Struct, kw_only=True, dict=True):
             time.sleep(SAMPLE_SECONDS / 2)
         return time.monotonic() - began
 
-    def wait_until_full(self, blocks: float, seconds: float) -> None:
+    def wait_until_full(self, blocks: float, seconds: float = PREFETCHED_SECONDS) -> None:
         """Wait until this many blocks are cached, but for the few that a prefetch skips, and until it has ended.
 
         Raises OperationFailed when time is up.
@@ -258,7 +260,7 @@ class Bench(Struct, kw_only=True, dict=True):
             )
         self.wait_until_still(seconds)
 
-    def wait_until_still(self, seconds: float, still_seconds: float = STILL_SECONDS) -> float:
+    def wait_until_still(self, seconds: float = PREFETCHED_SECONDS, still_seconds: float = STILL_SECONDS) -> float:
         """Wait until the count of cached blocks stops changing, as when a prefetch has ended; return the seconds.
 
         Until the first block is cached nothing has begun that could end. Raises OperationFailed when time is up.

@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 from msgspec import Struct, field
 
 from lab.hbase.admin import Admin
+from lab.hbase.bench import PREFETCHED_SECONDS
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
 from lab.hbase.experiment import Experiment
@@ -164,7 +165,6 @@ class MemoryJournal(Generic[T]):
         self._journal = None
 
 
-PREFETCHED_SECONDS: Final = 600.0
 WARM_SECONDS: Final = 20.0
 """The seconds of reads before an operation begins, whose hit ratio its gates compare with."""
 AFTER_SECONDS: Final = {False: 60.0, True: 20.0}
@@ -200,7 +200,7 @@ def roomy(lab: Experiment, times: float, why: str) -> LabServer:
 def prefetch(lab: Experiment, server: LabServer | None = None) -> None:
     """Start all servers with these settings and empty caches, and wait until a prefetch has filled them."""
     lab.bench.serve(server or LabServer(), cold=True)
-    lab.bench.wait_until_full(lab.miniature.demand.blocks.count, PREFETCHED_SECONDS)
+    lab.bench.wait_until_full(lab.miniature.demand.blocks.count)
 
 
 @contextmanager

@@ -6,9 +6,10 @@ compares a case with the control just before it and just after it, and not with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import mean
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,8 +21,10 @@ from lab.hbase.jmx import hit_ratio
 from lab.hbase.recording import Recording, Sample, Window
 from lab.hbase.result import Chart, Measurement, MeasurementTarget, Outage, Series, TargetKind
 from lab.hbase.ycsb import YcsbLoad, YcsbTable
-from lab.scaled_plan import CLIENTS, ScaledPlan
+from lab.machine.volume import LimitedVolume
+from lab.scaled_plan import CLIENTS, ScaledPlan, Small, miniature_demand
 from warmbase.ground.release import Release
+from warmbase.ground.units import MIB
 
 ROUNDS: Final = 2
 IN_TURN: Final = (
@@ -66,6 +69,8 @@ VOLUME_MIB_S: Final = 40
 """The throughput that stands for a default gp3: about 600 blocks a second, where two cores read 2,500 from memory."""
 MANY_CLIENTS: Final = 16
 """The number of clients where misses are needed quickly and nothing is timed."""
+UNCOMPRESSED: Final[Mapping[str, Any]] = {"codec": "none", "compression_ratio": 1.0, "encoding": "NONE"}
+"""Fields of a workload whose blocks are as long in the cache as in the store files."""
 
 
 class ScenarioResult(Struct, frozen=True, kw_only=True):
@@ -77,6 +82,23 @@ class ScenarioResult(Struct, frozen=True, kw_only=True):
     recorded: tuple[Recording, ...] = ()
     cluster_recording: ClusterRecording | None = None
     outages: tuple[Outage, ...] = ()
+
+    @classmethod
+    def not_shown(cls, reason: str) -> ScenarioResult:
+        """Return the result of a scenario that this machine cannot run, with the reason."""
+        return cls(figures=(), limits=(f"Not shown here: {reason}",))
+
+    @classmethod
+    def joined(cls, parts: Iterable[ScenarioResult], limits: tuple[str, ...]) -> ScenarioResult:
+        """Return the figures, charts, recordings and outages of all parts in order, and the limits of the whole."""
+        results = tuple(parts)
+        return cls(
+            figures=tuple(figure for part in results for figure in part.figures),
+            charts=tuple(chart for part in results for chart in part.charts),
+            limits=limits,
+            recorded=tuple(recording for part in results for recording in part.recorded),
+            outages=tuple(outage for part in results for outage in part.outages),
+        )
 
 
 class Experiment(Struct, frozen=True, kw_only=True, dict=True):
@@ -96,7 +118,7 @@ class Experiment(Struct, frozen=True, kw_only=True, dict=True):
 
     def filled(self) -> Experiment:
         """Return the same with the table filled, and with predictions from the blocks of its store files."""
-        return self.with_measured_blocks(self.table, self.miniature, self.family)
+        return self.with_measured_blocks(self.table, self.miniature, family_of(self.table, self.miniature))
 
     def with_measured_blocks(self, table: YcsbTable, miniature: ScaledPlan, family: TableFamily) -> Experiment:
         """Return the same with another table, filled, and with predictions from the blocks of its store files."""
@@ -104,10 +126,19 @@ class Experiment(Struct, frozen=True, kw_only=True, dict=True):
         lengths = blocks.compressed_lengths if miniature.workload.compressed else blocks.lengths
         return replace(self, table=table, miniature=miniature.with_measured_blocks(lengths))
 
-    @property
-    def family(self) -> TableFamily:
-        """Return the table's column family."""
-        return family_of(self.table, self.miniature)
+    def scaled(self, data_bytes: float | None = None, **changes: object) -> ScaledPlan:
+        """Return the scaled plan of a workload with these changes, and with so many bytes of data."""
+        small = Small(
+            memory_bytes=self.miniature.heap_mib * MIB,
+            data_bytes=round(self.miniature.workload.stored_bytes if data_bytes is None else data_bytes),
+        )
+        demand = miniature_demand(replace(self.miniature.workload, **changes), self.release, small)
+        return replace(self.miniature, workload=demand.blocks.workload, demand=demand)
+
+    def volume(self, name: str, size_bytes: int) -> LimitedVolume:
+        """Return a volume that can be limited, to be mounted as a directory of the lab's volumes."""
+        place = self.bench.cluster.place
+        return LimitedVolume(directory=place.root / "images", mount_point=place.volumes / name, size_bytes=size_bytes)
 
     def load(self, **changes: object) -> YcsbLoad:
         """Return a load of a few clients that read for one window."""
@@ -129,6 +160,10 @@ def family_of(table: YcsbTable, miniature: ScaledPlan) -> TableFamily:
     )
 
 
+SAME: Final = MeasurementTarget(kind=TargetKind.SAME)
+"""The target that the measured figure equals the prediction."""
+
+
 def at_least(bound: float) -> MeasurementTarget:
     """Return a target that the measured figure must reach."""
     return MeasurementTarget(kind=TargetKind.AT_LEAST, bound=bound)
@@ -144,40 +179,33 @@ def within(fraction: float) -> MeasurementTarget:
     return MeasurementTarget(kind=TargetKind.WITHIN_FRACTION, bound=fraction)
 
 
+def within_difference(bound: float) -> MeasurementTarget:
+    """Return a target that allows this absolute difference from the prediction."""
+    return MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=bound)
+
+
+def within_factor(bound: float) -> MeasurementTarget:
+    """Return a target that allows so many times the prediction, or so small a part of it."""
+    return MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=bound)
+
+
 def performance_figures(case: str, window: Window, why: str) -> tuple[Measurement, ...]:
     """Return the clients' throughput and latencies, and the idle share of the cores."""
-    measured = window.measured
+    measured, idle = window.measured, window.idle
+    figure, by_clients = partial(Measurement, case=case), "as measured by YCSB's clients"
     unit = "reads/s" if window.load.reads == 1 else "operations/s"
     figures = [
-        Measurement(case=case, name="throughput", unit=unit, measured=measured.operations_per_second, because=why),
-        Measurement(
-            case=case,
-            name="mean latency",
-            unit="ms",
-            measured=measured.mean_ms,
-            because="as measured by YCSB's clients",
-        ),
+        figure(name="throughput", unit=unit, measured=measured.operations_per_second, because=why),
+        figure(name="mean latency", unit="ms", measured=measured.mean_ms, because=by_clients),
     ]
     if (tail := measured.percentiles_ms.get("99")) is not None:
-        figures.append(
-            Measurement(
-                case=case, name="p99 latency", unit="ms", measured=tail, because="as measured by YCSB's clients"
-            )
-        )
-    if window.idle is not None:
-        figures.append(
-            Measurement(case=case, name="idle cores", unit="", measured=window.idle, because=_idle(window.idle))
-        )
+        figures.append(figure(name="p99 latency", unit="ms", measured=tail, because=by_clients))
+    if idle is not None:
+        share = "share of all cores while the load ran"
+        busy = "this machine's cores, shared with the clients and the S3 server, are the bottleneck"
+        because = f"{share}; they are not the bottleneck" if idle >= LEAST_IDLE else f"{share}: {busy}"
+        figures.append(figure(name="idle cores", measured=idle, because=because))
     return tuple(figures)
-
-
-def _idle(fraction: float) -> str:
-    if fraction >= LEAST_IDLE:
-        return "share of all cores while the load ran; they are not the bottleneck"
-    return (
-        "share of all cores while the load ran: this machine's cores, shared with the clients and the S3 "
-        "server, are the bottleneck"
-    )
 
 
 def over_time(title: str, y: str, lines: Iterable[tuple[str, Sequence[tuple[float, float]]]]) -> Chart:

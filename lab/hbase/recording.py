@@ -156,15 +156,23 @@ class ReadHistory(Struct):
         counts = [tick.gets for tick in self.ticks if since <= tick.at <= until]
         return counts[-1] - counts[0] if counts else 0
 
+    def hit_ratio(self, since: float, until: float) -> float:
+        """Return the hit ratio of all servers in that time; 0 without a read."""
+        return self._all_reads(since, until).hit_ratio or 0.0
+
     def hit_ratios(self, since: float, until: float) -> list[tuple[float, float]]:
         """Return the hit ratio of all servers in each five seconds, as (seconds since the start, ratio)."""
-        numbers, points, end = {number for tick in self.ticks for number in tick.servers}, [], since + WINDOW_SECONDS
+        points, end = [], since + WINDOW_SECONDS
         while end <= until:
-            ratio = _sum(self.reads(number, end - WINDOW_SECONDS, end) for number in numbers).hit_ratio
+            ratio = self._all_reads(end - WINDOW_SECONDS, end).hit_ratio
             if ratio is not None:
                 points.append((end - since, ratio))
             end += EVERY_SECONDS
         return points
+
+    def _all_reads(self, since: float, until: float) -> CacheReads:
+        numbers = {number for tick in self.ticks for number in tick.servers}
+        return _sum(self.reads(number, since, until) for number in numbers)
 
     def _known(self, number: int, since: float, until: float) -> Sequence[tuple[float, CacheCounters]]:
         return [

@@ -57,7 +57,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
     case: str
     name: str
-    unit: str
+    unit: str = ""
     measured: float | str
     predicted: float | str | None = None
     because: str

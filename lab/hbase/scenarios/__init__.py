@@ -41,12 +41,11 @@ BENCHED: Final[Mapping[str, str]] = {
     "heal": "scenarios.heal",
     "warm-gate": "scenarios.warm_gate",
     "boost": "scenarios.boost",
-    "node-lost": "scenarios.node_lost",
+    "node-lost": "scenarios.crash:node_lost",
     "dashboards": "scenarios.dashboards",
 }
-"""Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`, each "
-"with the name
-of its part where the module has several."""
+"""Scenarios that load a table of the environment's kind and read it; their modules below `lab.hbase`, each with the
+name of its part where the module has several."""
 
 MODULES: Final = {**UNBENCHED, **BENCHED}
 SCENARIOS: Final = tuple(MODULES)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise, takewhile
 from math import inf
@@ -21,7 +21,6 @@ from lab.hbase.recording import ReadHistory, Tick, read_history
 from lab.hbase.result import Measurement
 from lab.machine.control_groups import buffered_limit_unavailable as no_limits
 from lab.machine.control_groups import limited_writes
-from lab.machine.volume import LimitedVolume
 from lab.machine.volume import unavailable as no_volumes
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import MIB, format_percent
@@ -109,13 +108,46 @@ def run(lab: Experiment) -> ScenarioResult:
     planned = lab.bench.cluster.launch.plan.warm_up.server
     reason = no_volumes() or no_limits() or (None if planned else "no EBS volume holds the cache of this plan")
     if reason is not None or planned is None:
-        return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}.",))
+        return ScenarioResult.not_shown(f"{reason}.")
     lab = lab.filled()
-    model = _model(lab, planned)
+    blocks = lab.miniature.demand.blocks
+    # The plan's fill with the blocks of one server of the lab, and without other writes to the volume. Each small
+    # batch ends with a sync, so Linux writes a page twice if blocks of two batches share it.
+    model = replace(
+        planned,
+        fill=Fill(
+            blocks=round(blocks.count / SERVERS),
+            s3_bytes=round(blocks.count / SERVERS * blocks.on_disk_bytes),
+            slot_bytes=round(blocks.count / SERVERS * aligned_bytes(round(blocks.cached_bytes))),
+        ),
+        streams=Streams(
+            threads=THREADS,
+            get_bytes=blocks.on_disk_bytes,
+            first_byte_seconds=lab.bench.latency.latency_ms / 1000,
+        ),
+        vcpus=lab.cores,
+        batch_bytes=QUEUE_BLOCKS * blocks.cached_bytes,
+        written_bytes_per_second=0.0,
+        ebs_written_bytes_per_second=0.0,
+    )
     ways = {BOOSTED: RAISES} if lab.short else {UNBOOSTED: (), BOOSTED: RAISES}
     fills = {name: _recorded(lab, model, raises) for name, raises in ways.items()}
+    figures = [figure for name, fill in fills.items() for figure in _figures(name, fill)]
+    if UNBOOSTED in fills:
+        boosted, unboosted = fills[BOOSTED], fills[UNBOOSTED]
+        figures.append(
+            Measurement(
+                case=f"{BOOSTED}, compared",
+                name="fill time as a multiple of that with the constant limit",
+                unit="x",
+                measured=boosted.seconds / unboosted.seconds,
+                predicted=boosted.predicted_shares[-1][0] / unboosted.predicted_shares[-1][0],
+                because="both in this run",
+                target=within(0.15),
+            )
+        )
     return ScenarioResult(
-        figures=(*(figure for name, fill in fills.items() for figure in _figures(name, fill)), *_compared(fills)),
+        figures=tuple(figures),
         charts=tuple(
             over_time(
                 f"Share of the blocks cached: {name}",
@@ -133,86 +165,38 @@ def run(lab: Experiment) -> ScenarioResult:
     )
 
 
-def _model(lab: Experiment, planned: ServerFill) -> ServerFill:
-    """Return the plan's fill with the blocks of one server of the lab, and without other writes to the volume.
-
-    Each small batch ends with a sync, so Linux writes a page twice if blocks of two batches share it.
-    """
-    demand = lab.miniature.demand
-    blocks = demand.blocks.count / SERVERS
-    block_bytes = demand.blocks.on_disk_bytes
-    return replace(
-        planned,
-        fill=Fill(
-            blocks=round(blocks),
-            s3_bytes=round(blocks * block_bytes),
-            slot_bytes=round(blocks * aligned_bytes(round(demand.blocks.cached_bytes))),
-        ),
-        streams=Streams(threads=THREADS, get_bytes=block_bytes, first_byte_seconds=lab.bench.latency.latency_ms / 1000),
-        vcpus=lab.cores,
-        batch_bytes=QUEUE_BLOCKS * demand.blocks.cached_bytes,
-        written_bytes_per_second=0.0,
-        ebs_written_bytes_per_second=0.0,
-    )
-
-
-class Volumes(Struct, frozen=True, kw_only=True):
-    """The volumes of all servers, whose limits are set together."""
-
-    volumes: Sequence[LimitedVolume]
-    limits: Sequence[Callable[[int], None]]
-
-    def limit(self, mib_s: float) -> None:
-        """Set the limit of every volume, in MiB/s."""
-        for limit in self.limits:
-            limit(round(mib_s * MIB))
-
-    @property
-    def written_bytes(self) -> int:
-        """Return the bytes that the devices have written since the machine started."""
-        return sum(volume.traffic.written_bytes for volume in self.volumes)
-
-
 def _recorded(lab: Experiment, model: ServerFill, raises: Sequence[tuple[float, float]]) -> LimitedFill:
     """Return the record of a fill that starts with empty caches and the first limit; no client reads."""
-    bench = lab.bench
-    bench.cluster.stop_servers()
-    with _limited_volumes(lab) as volumes, read_history(bench.cluster, bench.store) as history:
-        fill, before = (
-            LimitedFill(
-                history=history,
-                model=model,
-                cached_bytes=lab.miniature.demand.blocks.count * lab.miniature.demand.blocks.cached_bytes,
-                raises=[],
-                written_bytes=[],
-            ),
-            volumes.written_bytes,
+    bench, cluster, blocks = lab.bench, lab.bench.cluster, lab.miniature.demand.blocks
+    cluster.stop_servers()
+    with ExitStack() as stack:
+        volumes, limits = [], []
+        for number in cluster.numbers:
+            volume = stack.enter_context(lab.volume(str(number), lab.miniature.cache_mib * MIB + SPARE_BYTES))
+            volumes.append(volume)
+            limits.append(stack.enter_context(limited_writes(volume, round(FIRST_MIB_S * MIB))))
+        stack.callback(cluster.stop_servers)
+        history = stack.enter_context(read_history(cluster, bench.store))
+        before = sum(volume.traffic.written_bytes for volume in volumes)
+        fill = LimitedFill(
+            history=history,
+            model=model,
+            cached_bytes=blocks.count * blocks.cached_bytes,
+            raises=[],
+            written_bytes=[],
         )
         bench.serve(LabServer(varied=SCALED), cold=True)
         bench.store.set(bench.latency)
         for share, multiple in raises:
             _await(fill, share)
-            volumes.limit(multiple * FIRST_MIB_S)
-            fill.raises.append((time.time(), multiple * FIRST_MIB_S))
-            bench.say(f"  {format_percent(share)} cached: {multiple * FIRST_MIB_S:g} MiB/s for each volume")
+            mib_s = multiple * FIRST_MIB_S
+            for limit in limits:
+                limit(round(mib_s * MIB))
+            fill.raises.append((time.time(), mib_s))
+            bench.say(f"  {format_percent(share)} cached: {mib_s:g} MiB/s for each volume")
         _await(fill, FULL)
-        fill.written_bytes.append(volumes.written_bytes - before)
+        fill.written_bytes.append(sum(volume.traffic.written_bytes for volume in volumes) - before)
     return fill
-
-
-@contextmanager
-def _limited_volumes(lab: Experiment) -> Iterator[Volumes]:
-    """Yield a volume with the first limit for each server; the servers are stopped at the end."""
-    cluster, volumes, limits = lab.bench.cluster, list[LimitedVolume](), list[Callable[[int], None]]()
-    size_bytes = lab.miniature.cache_mib * MIB + SPARE_BYTES
-    with ExitStack() as stack:
-        for number in cluster.numbers:
-            mount = cluster.place.volumes / str(number)
-            volume = LimitedVolume(directory=cluster.place.root / "images", mount_point=mount, size_bytes=size_bytes)
-            volumes.append(stack.enter_context(volume))
-            limits.append(stack.enter_context(limited_writes(volume, round(FIRST_MIB_S * MIB))))
-        stack.callback(cluster.stop_servers)
-        yield Volumes(volumes=volumes, limits=limits)
 
 
 def _await(fill: LimitedFill, share: float) -> None:
@@ -230,7 +214,7 @@ def _await(fill: LimitedFill, share: float) -> None:
 
 def _figures(case: str, fill: LimitedFill) -> tuple[Measurement, ...]:
     figure, (predicted, _) = partial(Measurement, case=case), fill.predicted_shares[-1]
-    terms = fill.model.time(FIRST_MIB_S, fill.model.sustained)
+    slowest = fill.model.time(FIRST_MIB_S, fill.model.sustained).limits[0]
     return (
         figure(
             name=f"seconds until {FULL:.0%} of the blocks are cached",
@@ -238,12 +222,11 @@ def _figures(case: str, fill: LimitedFill) -> tuple[Measurement, ...]:
             measured=fill.seconds,
             predicted=predicted,
             because="predicted is the calculator's fill time, with each limit while it is in force; the slowest of"
-            f" its terms is `{terms.limits[0]}`",
+            f" its terms is `{slowest}`",
             target=within(0.15),
         ),
         figure(
             name="GETs of store files",
-            unit="",
             measured=float(fill.history.gets(fill.began, fill.began + fill.seconds)),
             because="by the prefetch; counted in front of S3",
         ),
@@ -255,17 +238,3 @@ def _figures(case: str, fill: LimitedFill) -> tuple[Measurement, ...]:
             because="the devices count them; a page that blocks of two batches share is written twice",
         ),
     )
-
-
-def _compared(fills: Mapping[str, LimitedFill]) -> Iterator[Measurement]:
-    if UNBOOSTED in fills:
-        boosted, unboosted = fills[BOOSTED], fills[UNBOOSTED]
-        yield Measurement(
-            case=f"{BOOSTED}, compared",
-            name="fill time as a multiple of that with the constant limit",
-            unit="x",
-            measured=boosted.seconds / unboosted.seconds,
-            predicted=boosted.predicted_shares[-1][0] / unboosted.predicted_shares[-1][0],
-            because="both in this run",
-            target=within(0.15),
-        )

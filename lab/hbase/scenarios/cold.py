@@ -9,7 +9,7 @@ from typing import Final
 from lab.hbase.cluster import LabServer
 from lab.hbase.configuration import varied
 from lab.hbase.experiment import Experiment, ScenarioResult, over_time, within
-from lab.hbase.recording import Recording, Window
+from lab.hbase.recording import Recording
 from lab.hbase.result import Measurement
 from lab.hbase.store import P99, Settings
 from lab.prediction import ColdLab, Course, cold_course
@@ -34,7 +34,8 @@ COLD: Final = varied(
     },
     "so that reads alone warm the caches, and handlers that wait for S3 are the limit",
 )
-LATENCY: Final = Settings(latency_ms=1000 * S3_FIRST_BYTE_SECONDS, latency_p99_ms=3000 * S3_FIRST_BYTE_SECONDS)
+MEDIAN_MS: Final = 1000 * S3_FIRST_BYTE_SECONDS
+P99_MS: Final = 3 * MEDIAN_MS
 SINGLE_SECONDS: Final = 12.0
 SINGLE: Final = 10.0
 """Reads a second of one client while S3 answers at once: few, so that the caches stay cold."""
@@ -54,23 +55,80 @@ def run(lab: Experiment) -> ScenarioResult:
     lab = lab.filled()
     bench = lab.bench
     bench.serve(LabServer(varied=COLD), cold=True)
+    # A single client measures this machine's own work for a miss, which depends on its load.
     load_of_one = lab.load(threads=1, seconds=SINGLE_SECONDS, target_per_second=SINGLE, seed=lab.seed + 1)
     single = bench.measure(lab.table, load_of_one)
-    bench.store.set(LATENCY)
-    course = cold_course(_lab(lab, single), MEMORY)
-    load = course.per_second[0] * TIMES
-    seconds = LONGER * course.seconds_to(load) + CONNECTING_SECONDS + COLD_SECONDS
+    own_ms = single.measured.percentiles_ms["50"]
+    bench.store.set(Settings(latency_ms=MEDIAN_MS, latency_p99_ms=P99_MS))
+    # The mean of a lognormal distribution lies above its median.
+    sigma = log(P99_MS / MEDIAN_MS) / P99
+    predicted = cold_course(
+        ColdLab(
+            miniature=lab.miniature,
+            vcpus=lab.cores,
+            handlers=HANDLERS,
+            first_byte_seconds=S3_FIRST_BYTE_SECONDS * exp(sigma**2 / 2) + own_ms / 1000,
+            cached_blocks=single.gets,
+        ),
+        MEMORY,
+    )
+    load = predicted.per_second[0] * TIMES
+    carried_seconds = predicted.seconds_to(load)
+    seconds = LONGER * carried_seconds + CONNECTING_SECONDS + COLD_SECONDS
     window = bench.measure(lab.table, lab.load(threads=CLIENTS, seconds=seconds))
-    measured = _measured(window)
+    # The measured course is the rate of block lookups, from the moment at which every client has read one.
+    connected = window.samples[0].cache.lookups + CLIENTS
+    samples = [sample for sample in window.samples if sample.cache.lookups >= connected]
+    pairs = list(zip(samples, samples[SMOOTHED:], strict=False))
+    measured = Course(
+        [(one.seconds + other.seconds) / 2 - samples[0].seconds for one, other in pairs],
+        [(other.cache.lookups - one.cache.lookups) / (other.seconds - one.seconds) for one, other in pairs],
+    )
+    drawn = zip(predicted.seconds, predicted.per_second, strict=True)
+    figure = partial(Measurement, case=f"{SERVERS} servers with {HANDLERS} handlers each")
     return ScenarioResult(
-        figures=(*_figures(measured, course, load), _single(single)),
+        figures=(
+            figure(
+                name=f"reads served in the first {COLD_SECONDS:.0f} s",
+                unit="reads/s",
+                measured=measured.mean_until(COLD_SECONDS),
+                predicted=predicted.mean_until(COLD_SECONDS),
+                because="each handler waits for S3 at every miss, and a store file serves one handler at a time; a "
+                "single client measured this machine's own work for a miss just before",
+                target=within(0.15),
+            ),
+            figure(
+                name="seconds until three times the cold load is carried",
+                unit="s",
+                measured=measured.seconds_to(load),
+                predicted=carried_seconds,
+                because="the calculator's course: at each hit ratio, the resources allow a rate of reads, and these "
+                "reads raise the hit ratio",
+                target=within(0.15),
+            ),
+            figure(
+                name="mean reads served until then",
+                unit="reads/s",
+                measured=measured.mean_until(carried_seconds),
+                predicted=predicted.mean_until(carried_seconds),
+                because="the mean over the predicted time",
+                target=within(0.15),
+            ),
+            Measurement(
+                case="one client alone, S3 at once",
+                name="median latency",
+                unit="ms",
+                measured=own_ms,
+                because="this machine's own work for a miss, which the prediction adds to S3's latency",
+            ),
+        ),
         charts=(
             over_time(
                 "Reads served from cold caches",
                 "reads/s",
                 [
                     ("measured", list(zip(measured.seconds, measured.per_second, strict=True))),
-                    ("predicted", _until(course, measured.seconds[-1])),
+                    ("predicted", [(at, rate) for at, rate in drawn if at <= measured.seconds[-1]]),
                 ],
             ),
         ),
@@ -79,75 +137,4 @@ def run(lab: Experiment) -> ScenarioResult:
             f"Each server has {HANDLERS} handlers, so that S3's latency is the limit, and not this machine's cores.",
             "Every block is equally popular here, and nothing is prefetched.",
         ),
-    )
-
-
-def _lab(lab: Experiment, single: Window) -> ColdLab:
-    """Return the lab with the time of a GET: that of S3, and of this machine's own work, which depends on its load."""
-    # The mean of a lognormal distribution lies above its median.
-    sigma = log(LATENCY.latency_p99_ms / LATENCY.latency_ms) / P99 if LATENCY.latency_p99_ms else 0.0
-    return ColdLab(
-        miniature=lab.miniature,
-        vcpus=lab.cores,
-        handlers=HANDLERS,
-        first_byte_seconds=S3_FIRST_BYTE_SECONDS * exp(sigma**2 / 2) + single.measured.percentiles_ms["50"] / 1000,
-        cached_blocks=single.gets,
-    )
-
-
-def _measured(window: Window) -> Course:
-    """Return the rate of block lookups over time, from the moment at which every client has read one."""
-    connected = window.samples[0].cache.lookups + CLIENTS
-    samples = [sample for sample in window.samples if sample.cache.lookups >= connected]
-    pairs = list(zip(samples, samples[SMOOTHED:], strict=False))
-    began = samples[0].seconds
-    return Course(
-        [(one.seconds + other.seconds) / 2 - began for one, other in pairs],
-        [(other.cache.lookups - one.cache.lookups) / (other.seconds - one.seconds) for one, other in pairs],
-    )
-
-
-def _until(course: Course, seconds: float) -> list[tuple[float, float]]:
-    return [(at, rate) for at, rate in zip(course.seconds, course.per_second, strict=True) if at <= seconds]
-
-
-def _figures(measured: Course, predicted: Course, load: float) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case=f"{SERVERS} servers with {HANDLERS} handlers each")
-    return (
-        figure(
-            name=f"reads served in the first {COLD_SECONDS:.0f} s",
-            unit="reads/s",
-            measured=measured.mean_until(COLD_SECONDS),
-            predicted=predicted.mean_until(COLD_SECONDS),
-            because="each handler waits for S3 at every miss, and a store file serves one handler at a time; a single "
-            "client measured this machine's own work for a miss just before",
-            target=within(0.15),
-        ),
-        figure(
-            name="seconds until three times the cold load is carried",
-            unit="s",
-            measured=measured.seconds_to(load),
-            predicted=predicted.seconds_to(load),
-            because="the calculator's course: at each hit ratio, the resources allow a rate of reads, and these reads "
-            "raise the hit ratio",
-            target=within(0.15),
-        ),
-        figure(
-            name="mean reads served until then",
-            unit="reads/s",
-            measured=measured.mean_until(predicted.seconds_to(load)),
-            predicted=predicted.mean_until(predicted.seconds_to(load)),
-            because="the mean over the predicted time",
-            target=within(0.15),
-        ),
-    )
-
-
-def _single(window: Window) -> Measurement:
-    return Measurement(
-        case="one client alone, S3 at once",
-        name="median latency",
-        unit="ms",
-        measured=window.measured.percentiles_ms["50"],
-        because="this machine's own work for a miss, which the prediction adds to S3's latency",
     )

@@ -7,27 +7,34 @@ compacts in waves with a floor for the hit ratio, beside HBase's own compaction 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.configuration import SCALE, varied
-from lab.hbase.control import AFTER_SECONDS, LOAD_SECONDS, WARM_SECONDS, LabControl, prefetch, roomy, steady_cluster
-from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, family_of, over_time, within
+from lab.hbase.control import AFTER_SECONDS, LOAD_SECONDS, WARM_SECONDS, prefetch, roomy, steady_cluster
+from lab.hbase.experiment import (
+    SAME,
+    UNCOMPRESSED,
+    Experiment,
+    ScenarioResult,
+    at_least,
+    at_most,
+    family_of,
+    over_time,
+    within,
+)
 from lab.hbase.jmx import SERVER_BEAN, bean
-from lab.hbase.recording import ReadHistory
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.scenarios.writes import CELL_BYTES, CLIENTS, REGIONS, WriteWindow, cells_of, write_counters
+from lab.hbase.result import Measurement
+from lab.hbase.scenarios.writes import CELL_BYTES, CLIENTS, DATA_BYTES, REGIONS, WriteWindow, write_counters
 from lab.hbase.ycsb import YcsbTable
 from lab.prediction import WritingLab, writing_server
 from warmbase.ground.units import MIB
 from warmbase.operations.cluster.hbase_control import Patience
 from warmbase.operations.hbase.compaction_waves import CompactionWaves
-from warmbase.sizing.server.writes import WriteResource, write_resources
+from warmbase.sizing.server.writes import write_resources
 
 TITLE: Final = "Slow compactions"
 QUESTION: Final = "Which writes can limited compactions keep up with, and at which rate does HBase block?"
@@ -46,29 +53,10 @@ START_SECONDS: Final = 20.0
 
 def run(lab: Experiment) -> ScenarioResult:
     """Return writes at a part of the calculator's rate, and then as fast as they are answered."""
-    small = cells_of(lab)
+    small = lab.scaled(DATA_BYTES, cell_bytes=CELL_BYTES, **UNCOMPRESSED)
     table = YcsbTable(name="compacted", rows=small.rows, value_bytes=CELL_BYTES)
     lab = replace(lab, table=table, miniature=small)
     lab.bench.table(table, family_of(table, small), REGIONS)
-    server = _server()
-    lab.bench.serve(server, cold=True)
-    properties = lab.bench.cluster.site(server).properties
-    limit = _limit(lab, properties)
-    rate = limit.max_bytes_per_second / CELL_BYTES
-    carried, files = _written(lab, CARRIED * rate)
-    fast, _ = _written(lab, None)
-    return ScenarioResult(
-        figures=(*_carried_figures(carried, files, rate), *_blocked_figures(fast, rate)),
-        limits=(
-            (
-                "HBase lifts its limit on compactions a minute after a store has reached the limit of its files. The "
-                "lab keeps the limit, because it stands for a volume or cores that cannot compact faster."
-            ),
-        ),
-    )
-
-
-def _server() -> LabServer:
     bound = str(COMPACTED_MIB_S * MIB)
     settings = {
         "hbase.hregion.memstore.flush.size": str(FLUSH_BYTES),
@@ -82,13 +70,68 @@ def _server() -> LabServer:
         "hbase.offpeak.start.hour": None,
         "hbase.offpeak.end.hour": None,
     }
-    return LabServer(varied=varied(settings, f"slow compactions, {SCALE}, and no night"))
-
-
-def _limit(lab: Experiment, properties: Mapping[str, str]) -> WriteResource:
-    """Return the calculator's compactions of this server."""
-    model = writing_server(WritingLab(miniature=lab.miniature, properties=properties, regions=REGIONS, vcpus=lab.cores))
-    return next(resource for resource in write_resources(model, 1) if resource.name == "compactions")
+    server = LabServer(varied=varied(settings, f"slow compactions, {SCALE}, and no night"))
+    lab.bench.serve(server, cold=True)
+    properties = lab.bench.cluster.site(server).properties
+    model = writing_server(WritingLab(miniature=small, properties=properties, regions=REGIONS, vcpus=lab.cores))
+    limit = next(resource for resource in write_resources(model, 1) if resource.name == "compactions")
+    rate = limit.max_bytes_per_second / CELL_BYTES
+    carried, files = _written(lab, CARRIED * rate)
+    fast, _ = _written(lab, None)
+    unblocked = partial(Measurement, case=f"{CARRIED:.0%} of what compactions should keep up with")
+    blocked = partial(Measurement, case=f"{CLIENTS} clients as fast as they are answered")
+    return ScenarioResult(
+        figures=(
+            unblocked(
+                name="cells written",
+                unit="cells/s",
+                measured=carried.per_second,
+                predicted=CARRIED * rate,
+                because=f"what was offered; the calculator's `compactions` at {COMPACTED_MIB_S} MiB/s",
+                target=within(0.05),
+            ),
+            unblocked(
+                name="writes blocked by memstore or store files",
+                measured=float(carried.counts.blocked_requests),
+                predicted=0.0,
+                because="HBase's `blockedRequestCount`",
+                target=SAME,
+            ),
+            unblocked(
+                name="files of a store",
+                measured=files,
+                because="the mean at the end of the window; the stores stay below the limit of their files",
+                target=at_most(BLOCKING_FILES - 1),
+            ),
+            blocked(
+                name="writes blocked by memstore or store files",
+                measured=float(fast.counts.blocked_requests),
+                because="HBase blocks, because stores have as many files as they may",
+                target=at_least(1.0),
+            ),
+            blocked(
+                name="cells written",
+                unit="cells/s",
+                measured=fast.per_second,
+                predicted=rate,
+                because="the calculator's rate is where compactions fall behind. HBase blocks later: the more files "
+                "wait, the more of them one compaction merges, and the less it writes for each",
+                target=at_least(rate),
+            ),
+            blocked(
+                name="write amplification",
+                unit="x",
+                measured=1 + fast.counts.compacted_bytes / max(1, fast.counts.flushed_bytes),
+                because="bytes of all store files over those of flushes, while HBase blocks",
+            ),
+        ),
+        limits=(
+            (
+                "HBase lifts its limit on compactions a minute after a store has reached the limit of its files. The "
+                "lab keeps the limit, because it stands for a volume or cores that cannot compact faster."
+            ),
+        ),
+    )
 
 
 def _written(lab: Experiment, cells_per_second: float | None) -> tuple[WriteWindow, float]:
@@ -96,7 +139,7 @@ def _written(lab: Experiment, cells_per_second: float | None) -> tuple[WriteWind
 
     Without a rate, the window begins when HBase blocks writes.
     """
-    bench, seconds = lab.bench, WINDOWS * lab.seconds
+    bench, cluster, seconds = lab.bench, lab.bench.cluster, WINDOWS * lab.seconds
     load = lab.load(
         seconds=START_SECONDS + BLOCKED_SECONDS + seconds + ENDING_SECONDS,
         threads=CLIENTS,
@@ -104,83 +147,20 @@ def _written(lab: Experiment, cells_per_second: float | None) -> tuple[WriteWind
         updates=1.0,
         target_per_second=cells_per_second,
     )
-    first = write_counters(bench.cluster)
+    first = write_counters(cluster)
     clients = bench.ycsb.start(lab.table, load)
-    bench.wait_until(lambda _: write_counters(bench.cluster).log_edits > first.log_edits, START_SECONDS)
+    bench.wait_until(lambda _: write_counters(cluster).log_edits > first.log_edits, START_SECONDS)
     if cells_per_second:
         time.sleep(SETTLING_SECONDS)
     else:
-        bench.wait_until(
-            lambda _: write_counters(bench.cluster).blocked_requests > first.blocked_requests, BLOCKED_SECONDS
-        )
-    before, began = write_counters(bench.cluster), time.monotonic()
+        bench.wait_until(lambda _: write_counters(cluster).blocked_requests > first.blocked_requests, BLOCKED_SECONDS)
+    before, began = write_counters(cluster), time.monotonic()
     time.sleep(seconds)
-    window = WriteWindow(seconds=time.monotonic() - began, counts=write_counters(bench.cluster) - before)
-    files = _server_bean(lab)["storeFileCount"] / REGIONS
+    window = WriteWindow(seconds=time.monotonic() - began, counts=write_counters(cluster) - before)
+    files = bean(cluster.place.ports.servers_info[0], SERVER_BEAN)["storeFileCount"] / REGIONS
     clients.kill()
     bench.say(f"  {window.per_second:,.0f} cells/s, {files:.1f} files, {window.counts.blocked_requests:,} blocked")
     return window, files
-
-
-def _server_bean(lab: Experiment) -> Mapping[str, Any]:
-    return bean(lab.bench.cluster.place.ports.servers_info[0], SERVER_BEAN)
-
-
-def _carried_figures(slow: WriteWindow, files: float, rate: float) -> tuple[Measurement, ...]:
-    unblocked = partial(Measurement, case=f"{CARRIED:.0%} of what compactions should keep up with")
-    return (
-        unblocked(
-            name="cells written",
-            unit="cells/s",
-            measured=slow.per_second,
-            predicted=CARRIED * rate,
-            because=f"what was offered; the calculator's `compactions` at {COMPACTED_MIB_S} MiB/s",
-            target=within(0.05),
-        ),
-        unblocked(
-            name="writes blocked by memstore or store files",
-            unit="",
-            measured=float(slow.counts.blocked_requests),
-            predicted=0.0,
-            because="HBase's `blockedRequestCount`",
-            target=MeasurementTarget(kind=TargetKind.SAME),
-        ),
-        unblocked(
-            name="files of a store",
-            unit="",
-            measured=files,
-            because="the mean at the end of the window; the stores stay below the limit of their files",
-            target=at_most(BLOCKING_FILES - 1),
-        ),
-    )
-
-
-def _blocked_figures(fast: WriteWindow, rate: float) -> tuple[Measurement, ...]:
-    blocked = partial(Measurement, case=f"{CLIENTS} clients as fast as they are answered")
-    return (
-        blocked(
-            name="writes blocked by memstore or store files",
-            unit="",
-            measured=float(fast.counts.blocked_requests),
-            because="HBase blocks, because stores have as many files as they may",
-            target=at_least(1.0),
-        ),
-        blocked(
-            name="cells written",
-            unit="cells/s",
-            measured=fast.per_second,
-            predicted=rate,
-            because="the calculator's rate is where compactions fall behind. HBase blocks later: the more files wait, "
-            "the more of them one compaction merges, and the less it writes for each",
-            target=at_least(rate),
-        ),
-        blocked(
-            name="write amplification",
-            unit="x",
-            measured=1 + fast.counts.compacted_bytes / max(1, fast.counts.flushed_bytes),
-            because="bytes of all store files over those of flushes, while HBase blocks",
-        ),
-    )
 
 
 MAJOR_COMPACTION_TITLE: Final = "A major compaction in waves"
@@ -195,93 +175,63 @@ WAVES: Final = "in waves"
 AT_ONCE: Final = "all regions at once"
 
 
-class CompactionWay(Struct, frozen=True, kw_only=True):
-    """One way to compact a table, as it was recorded. Times are in seconds since 1970."""
-
-    history: ReadHistory
-    began: float
-    ended: float
-    until: float
-    evictions: int
-
-    @property
-    def hit_ratios(self) -> list[tuple[float, float]]:
-        """Return the hit ratio of all servers in each five seconds, over the seconds since the way began."""
-        return self.history.hit_ratios(self.began, self.until)
-
-    @property
-    def lowest(self) -> float:
-        """Return the lowest of those hit ratios."""
-        return min((ratio for _, ratio in self.hit_ratios), default=0.0)
-
-
 def run_major_compaction(lab: Experiment) -> ScenarioResult:
     """Compact every region in waves, and then all of them at once, each with caches that hold all data."""
     lab = lab.filled()
-    ways = {WAVES: _recorded(lab, _in_waves), AT_ONCE: _recorded(lab, _at_once)}
-    return ScenarioResult(
-        figures=tuple(figure for name, way in ways.items() for figure in _figures(name, way)),
-        charts=tuple(
-            over_time(f"Hit ratio: {name}", "share of block reads that hit, in 5 s", [("measured", way.hit_ratios)])
-            for name, way in ways.items()
-        ),
-        limits=(
+    return ScenarioResult.joined(
+        (_compacted(lab, WAVES), _compacted(lab, AT_ONCE)),
+        (
             "The three servers share the cores of one machine, so a wave takes longer than on a cluster.",
             f"The caches are {ROOM} times as large as those of the other scenarios, to have room for a wave.",
         ),
     )
 
 
-def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], None]) -> CompactionWay:
-    """Return the record of a way under steady reads, which begins with caches that hold all data."""
-    bench = lab.bench
+def _compacted(lab: Experiment, case: str) -> ScenarioResult:
+    """Compact all regions in this way under steady reads, which begins with caches that hold all data."""
+    bench, say = lab.bench, lab.bench.say
     prefetch(lab, roomy(lab, ROOM, ROOM_WHY))
     with steady_cluster(lab) as steady:
         began, before = steady.now, bench.sample(0.0).cache
-        way(steady.control, lab)
+        if case == WAVES:
+            tables = frozenset({lab.table.name})
+            waves = CompactionWaves(
+                hbase=steady.control, tables=tables, before=time.time(), floor=FLOOR, patience=PATIENCE
+            )
+            for stage in waves.stages():
+                say(f"  {stage.title}: {stage.act(say)}")
+        else:
+            seconds = steady.control.admin.major_compact(lab.table.name, LOAD_SECONDS)
+            say(f"  all regions compacted in {seconds:.0f} s")
         ended = steady.now
         time.sleep(AFTER_SECONDS[lab.short])
     evictions = bench.sample(0.0).cache.l2_evictions - before.l2_evictions
-    return CompactionWay(history=steady.history, began=began, ended=ended, until=steady.now, evictions=evictions)
-
-
-def _in_waves(control: LabControl, lab: Experiment) -> None:
-    say = lab.bench.say
-    waves = CompactionWaves(
-        hbase=control, tables=frozenset({lab.table.name}), before=time.time(), floor=FLOOR, patience=PATIENCE
-    )
-    for stage in waves.stages():
-        say(f"  {stage.title}: {stage.act(say)}")
-
-
-def _at_once(control: LabControl, lab: Experiment) -> None:
-    seconds = control.admin.major_compact(lab.table.name, LOAD_SECONDS)
-    lab.bench.say(f"  all regions compacted in {seconds:.0f} s")
-
-
-def _figures(case: str, way: CompactionWay) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case=case, unit="")
-    return (
+    history, until = steady.history, steady.now
+    hit_ratios = history.hit_ratios(began, until)
+    figure = partial(Measurement, case=case)
+    figures = (
         figure(
             name="lowest hit ratio in 5 s",
-            measured=way.lowest,
+            measured=min((ratio for _, ratio in hit_ratios), default=0.0),
             because="all servers together; the floor applies after a wave, and during one some blocks are missing",
             target=at_least(LOWEST) if case == WAVES else None,
         ),
         figure(
             name="GETs of store files",
-            measured=float(way.history.gets(way.began, way.until)),
+            measured=float(history.gets(began, until)),
             because="by compactions, for blocks that the caches do not hold, and by reads, for blocks that they lost",
         ),
         figure(
             name="evictions",
-            measured=float(way.evictions),
+            measured=float(evictions),
             because="the blocks of old and new files are both cached until HBase removes the old files",
         ),
         figure(
             name="seconds",
             unit="s",
-            measured=way.ended - way.began,
+            measured=ended - began,
             because="with the pauses between waves; all processes share the cores of one machine",
         ),
     )
+    chart = over_time(f"Hit ratio: {case}", "share of block reads that hit, in 5 s", [("measured", hit_ratios)])
+    return ScenarioResult(figures=figures, charts=(chart,))

@@ -9,7 +9,7 @@ from typing import Final
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.cluster_recorder import ClusterRecorder
-from lab.hbase.cluster_recording import DRAWN_SECONDS, ClusterRecording, Figures
+from lab.hbase.cluster_recording import DRAWN_SECONDS, ClusterRecording
 from lab.hbase.configuration import varied
 from lab.hbase.experiment import Experiment, ScenarioResult
 from lab.hbase.result import Measurement
@@ -57,28 +57,19 @@ LOST: Final = "cache lost"
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Record three servers under load. Where they cannot have volumes, the result gives the reason."""
+    """Record three servers under load. Where they cannot have volumes, the result gives the reason.
+
+    Reads warm the caches. The server with hbase:meta is restarted, another is killed, and the third loses its cache.
+    """
     if (reason := no_volumes()) is not None:
-        return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}.",))
-    recording = _recording(lab.filled())
-    return ScenarioResult(
-        figures=tuple(_figures(recording)),
-        limits=(
-            f"A recorded second stands for {DRAWN_SECONDS}, and HBase's own intervals are shorter by that factor.",
-            "The three servers share one machine: its memory, file system and I/O wait are those of all three.",
-        ),
-        cluster_recording=recording,
-    )
-
-
-def _recording(lab: Experiment) -> ClusterRecording:
-    bench, cluster = lab.bench, lab.bench.cluster
+        return ScenarioResult.not_shown(f"{reason}.")
+    lab = lab.filled()
+    bench, cluster, short = lab.bench, lab.bench.cluster, lab.short
+    persist_ms = cluster.launch.plan.persistence.interval_ms // DRAWN_SECONDS
     server = LabServer(
         varied=varied(
             {
-                "hbase.bucketcache.persist.intervalinmillis": str(
-                    cluster.launch.plan.persistence.interval_ms // DRAWN_SECONDS
-                ),
+                "hbase.bucketcache.persist.intervalinmillis": str(persist_ms),
                 "hbase.rs.prefetchblocksonopen": "false",
             },
             f"the plan's interval, {DRAWN_SECONDS} times shorter, and no prefetch, so that reads warm the caches",
@@ -91,60 +82,53 @@ def _recording(lab: Experiment) -> ClusterRecording:
         reads=1 - WRITES,
         updates=WRITES,
     )
+    size_bytes = round((lab.miniature.cache_mib + SPARE_MIB) * MIB / VOLUME_FILL)
     cluster.stop_servers()
-    with _volumes(lab) as volumes:
+    with ExitStack() as stack:
+        volumes = [stack.enter_context(lab.volume(str(number), size_bytes)) for number in cluster.numbers]
+        stack.callback(cluster.stop_servers)
         bench.serve(server, cold=True)
         cluster.restart_master(ATTENTIVE)
         bench.await_regions()
         bench.store.set(bench.latency)
         recorder = ClusterRecorder(cluster=cluster, store=bench.store, volumes=volumes)
         with bench.ycsb.steady(lab.table, load, IMPATIENT), recorder.running():
-            _play(lab, server, recorder)
-        return ClusterRecording(limits=_limits(lab), events=tuple(recorder.events), samples=tuple(recorder.samples))
-
-
-@contextmanager
-def _volumes(lab: Experiment) -> Iterator[Sequence[LimitedVolume]]:
-    """Yield a volume for the cache of each server; the servers are stopped at the end."""
-    cluster = lab.bench.cluster
-    size_bytes = round((lab.miniature.cache_mib + SPARE_MIB) * MIB / VOLUME_FILL)
-    with ExitStack() as stack:
-        volumes = [
-            stack.enter_context(
-                LimitedVolume(
-                    directory=cluster.place.root / "images",
-                    mount_point=cluster.place.volumes / str(number),
-                    size_bytes=size_bytes,
-                )
-            )
-            for number in cluster.numbers
-        ]
-        stack.callback(cluster.stop_servers)
-        yield volumes
-
-
-def _play(lab: Experiment, server: LabServer, recorder: ClusterRecorder) -> None:
-    """Warm the caches by reads, restart the server with hbase:meta, kill another, and empty the cache of the third."""
-    cluster, short = lab.bench.cluster, lab.short
-    restarted, killed = victim(lab, has_meta=True), victim(lab, has_meta=False)
-    [lost] = set(cluster.numbers) - {restarted, killed}
-    servers = cluster.alike(server)
-    with _from_disk(recorder.volumes):
-        time.sleep(WARM_SECONDS[short])
-        recorder.event(restarted, RESTARTED)
-        cluster.stop_server(restarted)
-        cluster.start_server(servers[restarted])
-        time.sleep(CALM_SECONDS[short])
-        recorder.event(killed, KILLED)
-        cluster.kill_server(killed)
-        cluster.start_server(servers[killed])
-        time.sleep(CALM_SECONDS[short])
-    recorder.event(lost, LOST)
-    cluster.stop_server(lost)
-    cluster.clear_cache(lost)
-    cluster.start_server(servers[lost])
-    with _from_disk(recorder.volumes):
-        time.sleep(REFILL_SECONDS[short])
+            restarted, killed = victim(lab, has_meta=True), victim(lab, has_meta=False)
+            [lost] = set(cluster.numbers) - {restarted, killed}
+            servers = cluster.alike(server)
+            with _from_disk(volumes):
+                time.sleep(WARM_SECONDS[short])
+                recorder.event(restarted, RESTARTED)
+                cluster.stop_server(restarted)
+                cluster.start_server(servers[restarted])
+                time.sleep(CALM_SECONDS[short])
+                recorder.event(killed, KILLED)
+                cluster.kill_server(killed)
+                cluster.start_server(servers[killed])
+                time.sleep(CALM_SECONDS[short])
+            recorder.event(lost, LOST)
+            cluster.stop_server(lost)
+            cluster.clear_cache(lost)
+            cluster.start_server(servers[lost])
+            with _from_disk(volumes):
+                time.sleep(REFILL_SECONDS[short])
+        # The figures of the recorded servers that a plan has, too, at their own scale.
+        cache_bytes = lab.miniature.cache_mib * MIB
+        warm = target(cache_bytes, lab.miniature.demand.everything_bytes / SERVERS)
+        limits = {
+            "heap_mib": lab.miniature.heap_mib,
+            "cache_bytes": cache_bytes,
+            "warm_fill": round(warm.warm_bytes / cache_bytes, 3),
+        }
+        recording = ClusterRecording(limits=limits, events=tuple(recorder.events), samples=tuple(recorder.samples))
+    return ScenarioResult(
+        figures=tuple(_figures(recording)),
+        limits=(
+            f"A recorded second stands for {DRAWN_SECONDS}, and HBase's own intervals are shorter by that factor.",
+            "The three servers share one machine: its memory, file system and I/O wait are those of all three.",
+        ),
+        cluster_recording=recording,
+    )
 
 
 @contextmanager
@@ -154,17 +138,6 @@ def _from_disk(volumes: Sequence[LimitedVolume]) -> Iterator[None]:
         for volume in volumes:
             stack.enter_context(uncached(volume.mount_point / "cache" / "blocks"))
         yield
-
-
-def _limits(lab: Experiment) -> Figures:
-    """Return the figures of the recorded servers that a plan has, too, at their own scale."""
-    cache_bytes = lab.miniature.cache_mib * MIB
-    warm = target(cache_bytes, lab.miniature.demand.everything_bytes / SERVERS)
-    return {
-        "heap_mib": lab.miniature.heap_mib,
-        "cache_bytes": cache_bytes,
-        "warm_fill": round(warm.warm_bytes / cache_bytes, 3),
-    }
 
 
 def _figures(recording: ClusterRecording) -> Iterator[Measurement]:
@@ -178,7 +151,6 @@ def _figures(recording: ClusterRecording) -> Iterator[Measurement]:
         yield Measurement(
             case=event.what,
             name="share of its cached bytes that the server has when it answers again",
-            unit="",
             measured=after["l2CacheSize"] / before["l2CacheSize"],
             because="from the last sample before the event and the first sample after it",
         )

@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lab.hbase.configuration import HDFS_ENCRYPTION, NOTHING_VARIED
-from lab.hbase.experiment import Experiment, ScenarioResult, Turns, in_turn
+from lab.hbase.experiment import Experiment, ScenarioResult, Turns, in_turn, within_factor
 from lab.hbase.hdfs import hdfs_client, running_hdfs
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.result import Measurement
 from lab.machine import OwnCpu
 from lab.machine.paths import LabPaths, free_ports
 from warmbase.ground.units import format_size
@@ -48,11 +48,18 @@ LIMITS: Final = (
 
 
 class HdfsWindow(Struct, frozen=True, kw_only=True):
-    """A window of steps, which are syncs or reads: their rate, their median, and all processor time of the lab."""
+    """A window of steps, which are syncs or reads: their rate, their median, and the lab's processor time for one."""
 
     per_second: float
     median_ms: float
     cpu_seconds: float
+
+
+RATIOS: Final[Mapping[str, Callable[[HdfsWindow], float]]] = {
+    "rate": lambda window: window.per_second,
+    "median time": lambda window: window.median_ms,
+    "processor time": lambda window: window.cpu_seconds,
+}
 
 
 def run(lab: Experiment) -> ScenarioResult:
@@ -81,10 +88,20 @@ def run(lab: Experiment) -> ScenarioResult:
                 )
                 figures += _ratios(case, turns)
                 if bytes_ == EDITS[0][0]:
-                    figures.append(_cost(case, turns, bytes_ * copies))
-        figures += _ratios(
-            f"reads of {format_size(READ_BYTES)} over TCP", _turns(partial(admin.hdfs_read, bytes_=READ_BYTES), files)
-        )
+                    added = median(encrypted - plain for encrypted, plain in _pairs(turns, RATIOS["processor time"]))
+                    figures.append(
+                        Measurement(
+                            case=case,
+                            name="processor time that encryption adds to a byte of a copy",
+                            unit="ns",
+                            measured=added / (bytes_ * copies) * 1e9,
+                            predicted=ENCRYPTED_BYTE_CPU_SECONDS * 1e9,
+                            because=f"client and DataNodes together; {IN_TURN}",
+                            target=within_factor(FACTOR),
+                        )
+                    )
+        reads = _turns(partial(admin.hdfs_read, bytes_=READ_BYTES), files)
+        figures += _ratios(f"reads of {format_size(READ_BYTES)} over TCP", reads)
     return ScenarioResult(figures=tuple(figures), limits=LIMITS)
 
 
@@ -92,30 +109,26 @@ def _turns(step: Callable[..., Mapping[str, float]], files: Sequence[str]) -> Tu
     """Warm the JVMs for this step, and repeat it on both files in turn; the control is the one without encryption."""
     for file in files:
         step(file, window=WARMING_SECONDS)
-    plain, encrypted = (partial(_window, step, file) for file in files)
+
+    def window(file: str) -> HdfsWindow:
+        cpu = OwnCpu()
+        answer = step(file, window=WINDOW_SECONDS)
+        seconds, steps = answer["seconds_used"], answer["steps"]
+        return HdfsWindow(
+            per_second=steps / seconds, median_ms=answer["median_ms"], cpu_seconds=cpu.cores() * seconds / steps
+        )
+
+    plain, encrypted = (partial(window, file) for file in files)
     return in_turn(plain, [encrypted], ROUNDS)
 
 
-def _window(step: Callable[..., Mapping[str, float]], file: str) -> HdfsWindow:
-    cpu = OwnCpu()
-    answer = step(file, window=WINDOW_SECONDS)
-    used = cpu.cores() * answer["seconds_used"]
-    return HdfsWindow(
-        per_second=answer["steps"] / answer["seconds_used"],
-        median_ms=answer["median_ms"],
-        cpu_seconds=used / answer["steps"],
-    )
-
-
-def _pairs(turns: Turns[HdfsWindow], figure: str) -> list[tuple[float, float]]:
+def _pairs(turns: Turns[HdfsWindow], figure: Callable[[HdfsWindow], float]) -> list[tuple[float, float]]:
     """Return a figure of each window with encryption, and the mean of those without before and after it."""
-    plain = [float(getattr(window, figure)) for window in turns.controls]
-    between = [mean(both) for both in pairwise(plain)]
-    return [(float(getattr(window, figure)), beside) for window, beside in zip(turns.of(0), between, strict=True)]
+    between = [mean(both) for both in pairwise(map(figure, turns.controls))]
+    return list(zip(map(figure, turns.of(0)), between, strict=True))
 
 
 def _ratios(case: str, turns: Turns[HdfsWindow]) -> tuple[Measurement, ...]:
-    names = {"rate": "per_second", "median time": "median_ms", "processor time": "cpu_seconds"}
     return tuple(
         Measurement(
             case=case,
@@ -124,18 +137,5 @@ def _ratios(case: str, turns: Turns[HdfsWindow]) -> tuple[Measurement, ...]:
             measured=median(encrypted / plain for encrypted, plain in _pairs(turns, figure)),
             because=IN_TURN,
         )
-        for name, figure in names.items()
-    )
-
-
-def _cost(case: str, turns: Turns[HdfsWindow], bytes_: int) -> Measurement:
-    added = median(encrypted - plain for encrypted, plain in _pairs(turns, "cpu_seconds"))
-    return Measurement(
-        case=case,
-        name="processor time that encryption adds to a byte of a copy",
-        unit="ns",
-        measured=added / bytes_ * 1e9,
-        predicted=ENCRYPTED_BYTE_CPU_SECONDS * 1e9,
-        because=f"client and DataNodes together; {IN_TURN}",
-        target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=FACTOR),
+        for name, figure in RATIOS.items()
     )

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
 from lab.hbase.control import AFTER_SECONDS, LabControl, MemoryJournal, prefetch, roomy, steady_cluster
-from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
-from lab.hbase.recording import ReadHistory
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.ycsb import SteadyReads
+from lab.hbase.experiment import SAME, Experiment, ScenarioResult, at_least, at_most, over_time
+from lab.hbase.result import Measurement
 from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.progress import turns
 from warmbase.operations.cluster.hbase_control import META_TABLE, HBaseState, Patience
@@ -43,53 +40,12 @@ HEAL: Final = "warmbase heal"
 BALANCE: Final = "HBase's balancer"
 
 
-class HealWay(Struct, frozen=True, kw_only=True):
-    """One way to bring regions home, as it was recorded. Times are in seconds since 1970.
-
-    `moves` counts how often a region changed its server. The regions are those of the table, by their servers.
-    """
-
-    history: ReadHistory
-    clients: SteadyReads
-    numbers: range
-    before: Mapping[str, str]
-    away: Mapping[str, str]
-    after: Mapping[str, str]
-    moved: int
-    moves: int
-    warm: float
-    killed: float
-    began: float
-    ended: float
-    quiet_at: float
-    until: float
-
-    def hit_ratio(self, since: float, until: float) -> float:
-        """Return the hit ratio of all servers in that time."""
-        reads = [self.history.reads(number, since, until) for number in self.numbers]
-        hits, misses = sum(read.hits for read in reads), sum(read.misses for read in reads)
-        return hits / (hits + misses) if hits + misses else 0.0
-
-    def at_home(self, homes: Mapping[str, str]) -> int:
-        """Return the number of regions that are on the server on which they were before."""
-        return sum(homes.get(name) == server for name, server in self.before.items())
-
-
 def run(lab: Experiment) -> ScenarioResult:
     """Kill a server and let it return, twice; then bring its regions home, once by our stages and once by HBase."""
     lab = lab.filled()
-    ways = {HEAL: _recorded(lab, _heal), BALANCE: _recorded(lab, _balance)}
-    return ScenarioResult(
-        figures=tuple(figure for name, way in ways.items() for figure in _figures(name, way)),
-        charts=tuple(
-            over_time(
-                f"Hit ratio since the kill: {name}",
-                "share of block reads that hit, in 5 s",
-                [("measured", way.history.hit_ratios(way.killed, way.until))],
-            )
-            for name, way in ways.items()
-        ),
-        limits=(
+    return ScenarioResult.joined(
+        (_recorded(lab, HEAL, _heal), _recorded(lab, BALANCE, _balance)),
+        (
             "The three servers share the cores of one machine, so regions open more slowly than on a cluster.",
             f"The caches are {ROOM} times as large as in the other scenarios, so that two servers can hold all data.",
             "With smaller caches, the two other servers evict blocks of their own, which they must read again.",
@@ -98,40 +54,94 @@ def run(lab: Experiment) -> ScenarioResult:
     )
 
 
-def _recorded(lab: Experiment, way: Callable[[LabControl, Experiment], int]) -> HealWay:
-    """Return the record of a way under steady reads, with caches that hold all data and one server that was killed."""
-    bench = lab.bench
+def _recorded(lab: Experiment, case: str, way: Callable[[LabControl, Experiment], int]) -> ScenarioResult:
+    """Bring the regions of a killed server home in this way, under steady reads, with caches that hold all data."""
+    bench, heals = lab.bench, case == HEAL
     server = roomy(lab, ROOM, ROOM_WHY)
     prefetch(lab, server)
     bench.admin.switch_balancer(on=False)
     bench.cluster.restart_master(EXPIRED)
     with steady_cluster(lab) as steady:
-        control = steady.control
-        before, killed = _homes(control.state(bench.say), lab), steady.now
+        control, history, warm_at = steady.control, steady.history, steady.warm_at
+        before, killed_at = _homes(control.state(bench.say), lab), steady.now
         _lose_and_return(control, lab, server)
-        away, began = _homes(control.state(bench.say), lab), steady.now
+        away_homes, began = _homes(control.state(bench.say), lab), steady.now
         moves = way(control, lab)
         ended = steady.now
         time.sleep(SETTLING_SECONDS)
         quiet_at = steady.now
         time.sleep(AFTER_SECONDS[lab.short])
         state = control.state(bench.say)
-    return HealWay(
-        history=steady.history,
-        clients=steady.clients,
-        numbers=bench.cluster.numbers,
-        before=before,
-        away=away,
-        after=_homes(state, lab),
-        moved=sum(region.moved for region in state.regions.values() if region.table == lab.table.name),
-        moves=moves,
-        warm=steady.warm_at,
-        killed=killed,
-        began=began,
-        ended=ended,
-        quiet_at=quiet_at,
-        until=steady.now,
+    until, homes = steady.now, _homes(state, lab)
+    away = sum(away_homes.get(name) != home for name, home in before.items())
+    moved = sum(region.moved for region in state.regions.values() if region.table == lab.table.name)
+    figure = partial(Measurement, case=case)
+    figures = (
+        figure(
+            name="regions at home afterwards",
+            measured=float(sum(homes.get(name) == home for name, home in before.items())),
+            predicted=float(len(before)) if heals else None,
+            because=f"regions on the server whose cache was filled with their blocks; {away} were away",
+            target=SAME if heals else None,
+        ),
+        figure(
+            name="moves",
+            measured=float(moves),
+            predicted=float(away) if heals else None,
+            because="the fewest possible: one for each region that is away",
+            target=at_most(MORE_MOVES * away) if heals else None,
+        ),
+        figure(
+            name="hit ratio afterwards",
+            measured=history.hit_ratio(quiet_at, until),
+            predicted=history.hit_ratio(warm_at, killed_at) if heals else None,
+            because=f"all servers, {SETTLING_SECONDS:.0f} s after the last move; the prediction is the ratio before the"
+            " kill",
+            target=at_least(HIT_RATIO) if heals else None,
+        ),
+        figure(
+            name="GETs of store files from the kill until the server was back",
+            measured=float(history.gets(killed_at, began)),
+            because="the other servers open its regions and prefetch them; counted in front of S3",
+        ),
+        figure(
+            name="GETs of store files while the regions returned",
+            measured=float(history.gets(began, ended)),
+            because="for moves, and for regions that are reopened in place",
+        ),
+        figure(
+            name="GETs of store files afterwards",
+            measured=float(history.gets(ended, until)),
+            because="by prefetch and reads, for blocks that the caches have lost meanwhile",
+        ),
+        figure(
+            name="lowest hit ratio in 5 s, after the server was back",
+            measured=min((ratio for _, ratio in history.hit_ratios(began, until)), default=0.0),
+            because="all servers together",
+        ),
+        figure(
+            name="failed reads",
+            measured=float(steady.clients.failed),
+            because="of all reads since shortly before the kill, each with eight retries",
+        ),
+        figure(
+            name="regions that the next restart would lose",
+            measured=float(moved),
+            because="hbase:meta names two servers for them, and the master would assign them to the earlier one",
+        ),
+        figure(
+            name="seconds",
+            unit="s",
+            measured=ended - began,
+            because="all processes share the cores of one machine",
+        ),
     )
+    chart = over_time(
+        f"Hit ratio since the kill: {case}",
+        "share of block reads that hit, in 5 s",
+        [("measured", history.hit_ratios(killed_at, until))],
+    )
+    return ScenarioResult(figures=figures, charts=(chart,))
 
 
 def _homes(state: HBaseState, lab: Experiment) -> dict[str, str]:
@@ -193,75 +203,3 @@ def _balance(control: LabControl, lab: Experiment) -> int:
         moves += count
     control.switch_balancer(say, on=False)
     return moves
-
-
-def _figures(case: str, way: HealWay) -> tuple[Measurement, ...]:
-    figure, heals = partial(Measurement, case=case, unit=""), case == HEAL
-    away = len(way.before) - way.at_home(way.away)
-    return (
-        figure(
-            name="regions at home afterwards",
-            measured=float(way.at_home(way.after)),
-            predicted=float(len(way.before)) if heals else None,
-            because=f"regions on the server whose cache was filled with their blocks; {away} were away",
-            target=MeasurementTarget(kind=TargetKind.SAME) if heals else None,
-        ),
-        figure(
-            name="moves",
-            measured=float(way.moves),
-            predicted=float(away) if heals else None,
-            because="the fewest possible: one for each region that is away",
-            target=at_most(MORE_MOVES * away) if heals else None,
-        ),
-        figure(
-            name="hit ratio afterwards",
-            measured=way.hit_ratio(way.quiet_at, way.until),
-            predicted=way.hit_ratio(way.warm, way.killed) if heals else None,
-            because=f"all servers, {SETTLING_SECONDS:.0f} s after the last move; the prediction is the ratio before the"
-            " kill",
-            target=at_least(HIT_RATIO) if heals else None,
-        ),
-        *_costs(case, way),
-    )
-
-
-def _costs(case: str, way: HealWay) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case=case, unit="")
-    return (
-        figure(
-            name="GETs of store files from the kill until the server was back",
-            measured=float(way.history.gets(way.killed, way.began)),
-            because="the other servers open its regions and prefetch them; counted in front of S3",
-        ),
-        figure(
-            name="GETs of store files while the regions returned",
-            measured=float(way.history.gets(way.began, way.ended)),
-            because="for moves, and for regions that are reopened in place",
-        ),
-        figure(
-            name="GETs of store files afterwards",
-            measured=float(way.history.gets(way.ended, way.until)),
-            because="by prefetch and reads, for blocks that the caches have lost meanwhile",
-        ),
-        figure(
-            name="lowest hit ratio in 5 s, after the server was back",
-            measured=min((ratio for _, ratio in way.history.hit_ratios(way.began, way.until)), default=0.0),
-            because="all servers together",
-        ),
-        figure(
-            name="failed reads",
-            measured=float(way.clients.failed),
-            because="of all reads since shortly before the kill, each with eight retries",
-        ),
-        figure(
-            name="regions that the next restart would lose",
-            measured=float(way.moved),
-            because="hbase:meta names two servers for them, and the master would assign them to the earlier one",
-        ),
-        figure(
-            name="seconds",
-            unit="s",
-            measured=way.ended - way.began,
-            because="all processes share the cores of one machine",
-        ),
-    )

@@ -14,13 +14,12 @@ from msgspec.structs import replace
 
 from lab.hbase.admin import TableFamily
 from lab.hbase.bench import Bench
-from lab.hbase.cluster import LabCluster, LabServer, Restored, restored
+from lab.hbase.cluster import LabServer, Restored, restored
 from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
-from lab.hbase.experiment import Experiment, ScenarioResult, within
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.experiment import Experiment, ScenarioResult, within, within_factor
+from lab.hbase.result import Measurement
 from lab.hbase.ycsb import YcsbTable
 from lab.prediction import Numbers, entry_bytes
-from lab.scaled_plan import ScaledPlan, Small, miniature_demand
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import KIB, MIB
 from warmbase.sizing.server.memory import index_bytes_per_block, live_index_bytes
@@ -31,107 +30,7 @@ QUESTION: Final = "How much heap and index file does one cached block need, and 
 BLOCK_BYTES: Final = KIB
 FEW_BLOCKS: Final = 2_000.0
 WHY: Final = "for blocks of 1 KiB"
-LIMIT: Final = (
-    "Heap is counted with `jcmd GC.class_histogram`, over the classes that have about one instance for each block."
-)
-PREFETCHED_SECONDS: Final = 600.0
 SETTLING_SECONDS: Final = 180.0
-
-
-def run(lab: Experiment) -> ScenarioResult:
-    """Return the data in blocks of 1 KiB: few of them cached by reads, then all by prefetch, each time restarted."""
-    small = _of_small_blocks(lab)
-    table = YcsbTable(name="small", rows=small.rows, value_bytes=lab.table.value_bytes)
-    bench = lab.bench
-    settings = {
-        "hbase.bucketcache.size": str(small.cache_mib),
-        "hbase.bucketcache.bucket.sizes": ",".join(map(str, small.demand.sizes)),
-        "hbase.blockcache.minblocksize": str(round(small.demand.blocks.cached_bytes)),
-    }
-    bench.table(table, TableFamily(name=table.family, compression="NONE", block_bytes=BLOCK_BYTES))
-    reads = LabServer(varied=varied(settings | {"hbase.rs.prefetchblocksonopen": "false"}, WHY))
-    bench.serve(reads, cold=True)
-    empty = class_histogram(bench.cluster)
-    bench.settle(table, lab.quick(SETTLING_SECONDS), FEW_BLOCKS)
-    few = _restored(bench, reads)
-    prefetches = LabServer(varied=varied(settings, WHY))
-    bench.serve(prefetches, cold=True)
-    bench.wait_until_still(PREFETCHED_SECONDS)
-    all_of_them = _restored(bench, prefetches)
-    return ScenarioResult(
-        figures=_figures(lab, small, (empty, class_histogram(bench.cluster)), few, all_of_them),
-        limits=(LIMIT,),
-    )
-
-
-def _restored(bench: Bench, server: LabServer) -> Restored:
-    """Restarts the server once its cache is in the index."""
-    time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
-    bench.serve(server, cold=False)
-    return restored(bench.cluster.place.log(server.name))
-
-
-def _of_small_blocks(lab: Experiment) -> ScaledPlan:
-    workload = replace(lab.miniature.workload, block_bytes=BLOCK_BYTES, codec="none", compression_ratio=1.0)
-    small = Small(memory_bytes=lab.miniature.heap_mib * MIB, data_bytes=lab.miniature.workload.stored_bytes)
-    demand = miniature_demand(workload, lab.release, small)
-    scaled = replace(lab.miniature, workload=demand.blocks.workload, demand=demand)
-    return replace(scaled, cache_mib=scaled.sized(1.0))
-
-
-def _figures(
-    lab: Experiment, small: ScaledPlan, histograms: tuple[Histogram, Histogram], few: Restored, full: Restored
-) -> tuple[Measurement, ...]:
-    bench, (empty, cached), blocks = lab.bench, histograms, full.blocks
-    index = bench.cluster.place.volumes / "0" / "index" / "bucketcache.index"
-    block_bytes = round(small.demand.blocks.cached_bytes)
-    numbers = Numbers(
-        file_bytes=small.workload.stored_bytes / small.regions,
-        cache_bytes=small.cache_mib * MIB,
-        block_bytes=block_bytes,
-        accesses=blocks,
-        up_seconds=time.monotonic(),
-    )
-    figure = partial(Measurement, case="")
-    return (
-        figure(name="blocks cached", unit="", measured=float(blocks), because="blocks of 1 KiB"),
-        Measurement(
-            case="after a restart",
-            name="heap for each cached block",
-            unit="B",
-            measured=cached.growth_bytes(empty, blocks) / blocks,
-            predicted=live_index_bytes(blocks, small.cache_mib * MIB, block_bytes) / blocks,
-            because="the objects of one block, and its share of the map's table; a plan reserves "
-            f"{index_bytes_per_block(bench.cluster.launch.plan.heap.collector)} B, because a restore leaves a third as "
-            "much garbage",
-            target=within(0.1),
-        ),
-        figure(
-            name="index file for each block",
-            unit="B",
-            measured=index.stat().st_size / blocks,
-            predicted=entry_bytes(numbers),
-            because=f"the fields of an entry with numbers of this size; a plan reserves {INDEX_BYTES_PER_BLOCK} B",
-            target=within(0.05),
-        ),
-        _reading_back(few, full),
-    )
-
-
-def _reading_back(few: Restored, full: Restored) -> Measurement:
-    blocks = full.blocks - few.blocks
-    return Measurement(
-        case="",
-        name="reading the index back, of each further block",
-        unit="µs",
-        measured=1e6 * (full.seconds - few.seconds) / blocks,
-        predicted=1e6 * (restore_seconds(full.blocks) - restore_seconds(few.blocks)) / blocks,
-        because=f"one thread; between {few.blocks:,} blocks in {few.seconds:.3f} s and {full.blocks:,} in "
-        f"{full.seconds:.3f} s, so that the JVM's first actions do not count",
-        target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=1.5),
-    )
-
-
 LINE: Final = re.compile(r"^\s*\d+:\s+(\d+)\s+(\d+)\s+(\S+)", re.MULTILINE)
 COLLECTION_SECONDS: Final = 60.0
 PER_BLOCK: Final = 0.2
@@ -155,15 +54,95 @@ class Histogram(Struct, frozen=True, kw_only=True):
         return grown
 
 
-def class_histogram(cluster: LabCluster, number: int = 0) -> Histogram:
-    """Return the classes on that server's heap after a full collection. Raises OperationFailed when the JVM fails."""
-    process_id = cluster.running[f"server-{number}"].id
-    command = (str(cluster.software.java), "-m", "jdk.jcmd/sun.tools.jcmd.JCmd", str(process_id), "GC.class_histogram")
+def run(lab: Experiment) -> ScenarioResult:
+    """Return the data in blocks of 1 KiB: few of them cached by reads, then all by prefetch, each time restarted."""
+    bench = lab.bench
+    small = lab.scaled(block_bytes=BLOCK_BYTES, codec="none", compression_ratio=1.0)
+    small = replace(small, cache_mib=small.sized(1.0))
+    table = YcsbTable(name="small", rows=small.rows, value_bytes=lab.table.value_bytes)
+    block_bytes, cache_bytes = round(small.demand.blocks.cached_bytes), small.cache_mib * MIB
+    settings = {
+        "hbase.bucketcache.size": str(small.cache_mib),
+        "hbase.bucketcache.bucket.sizes": ",".join(map(str, small.demand.sizes)),
+        "hbase.blockcache.minblocksize": str(block_bytes),
+    }
+    bench.table(table, TableFamily(name=table.family, compression="NONE", block_bytes=BLOCK_BYTES))
+    reads = LabServer(varied=varied(settings | {"hbase.rs.prefetchblocksonopen": "false"}, WHY))
+    bench.serve(reads, cold=True)
+    empty = _class_histogram(bench)
+    bench.settle(table, lab.quick(SETTLING_SECONDS), FEW_BLOCKS)
+    few = _restored(bench, reads)
+    prefetches = LabServer(varied=varied(settings, WHY))
+    bench.serve(prefetches, cold=True)
+    bench.wait_until_still()
+    full = _restored(bench, prefetches)
+    cached, blocks = _class_histogram(bench), full.blocks
+    index = bench.cluster.place.volumes / "0" / "index" / "bucketcache.index"
+    numbers = Numbers(
+        file_bytes=small.workload.stored_bytes / small.regions,
+        cache_bytes=cache_bytes,
+        block_bytes=block_bytes,
+        accesses=blocks,
+        up_seconds=time.monotonic(),
+    )
+    further, figure = blocks - few.blocks, partial(Measurement, case="")
+    return ScenarioResult(
+        figures=(
+            figure(name="blocks cached", measured=float(blocks), because="blocks of 1 KiB"),
+            Measurement(
+                case="after a restart",
+                name="heap for each cached block",
+                unit="B",
+                measured=cached.growth_bytes(empty, blocks) / blocks,
+                predicted=live_index_bytes(blocks, cache_bytes, block_bytes) / blocks,
+                because="the objects of one block, and its share of the map's table; a plan reserves "
+                f"{index_bytes_per_block(bench.cluster.launch.plan.heap.collector)} B, because a restore leaves a "
+                "third as much garbage",
+                target=within(0.1),
+            ),
+            figure(
+                name="index file for each block",
+                unit="B",
+                measured=index.stat().st_size / blocks,
+                predicted=entry_bytes(numbers),
+                because=f"the fields of an entry with numbers of this size; a plan reserves {INDEX_BYTES_PER_BLOCK} B",
+                target=within(0.05),
+            ),
+            figure(
+                name="reading the index back, of each further block",
+                unit="µs",
+                measured=1e6 * (full.seconds - few.seconds) / further,
+                predicted=1e6 * (restore_seconds(blocks) - restore_seconds(few.blocks)) / further,
+                because=f"one thread; between {few.blocks:,} blocks in {few.seconds:.3f} s and {blocks:,} in "
+                f"{full.seconds:.3f} s, so that the JVM's first actions do not count",
+                target=within_factor(1.5),
+            ),
+        ),
+        limits=(
+            (
+                "Heap is counted with `jcmd GC.class_histogram`, over the classes that have about one instance for "
+                "each block."
+            ),
+        ),
+    )
+
+
+def _restored(bench: Bench, server: LabServer) -> Restored:
+    """Restarts the server once its cache is in the index."""
+    time.sleep(2 * PERSIST_INTERVAL_MS / 1000)
+    bench.serve(server, cold=False)
+    return restored(bench.cluster.place.log(server.name))
+
+
+def _class_histogram(bench: Bench) -> Histogram:
+    """Return the classes on the server's heap after a full collection. Raises OperationFailed when the JVM fails."""
+    process_id, java = bench.cluster.running["server-0"].id, str(bench.cluster.software.java)
+    command = (java, "-m", "jdk.jcmd/sun.tools.jcmd.JCmd", str(process_id), "GC.class_histogram")
     try:
         printed = subprocess.run(command, capture_output=True, text=True, timeout=COLLECTION_SECONDS, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise OperationFailed.of(
-            where=f"server {number}",
+            where="server 0",
             what="no class histogram could be read",
             why=str(error),
             fix="run the scenario again; if it happens again, read the server's log",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from msgspec import Struct
 
-from lab.hbase.bench import Bench
 from lab.hbase.cluster import LabServer
-from lab.hbase.configuration import Overlay, varied
-from lab.hbase.experiment import MANY_CLIENTS, Experiment, ScenarioResult, within
+from lab.hbase.configuration import varied
+from lab.hbase.experiment import MANY_CLIENTS, Experiment, ScenarioResult, within, within_difference
 from lab.hbase.jmx import CacheCounters
-from lab.hbase.result import Chart, Measurement, MeasurementTarget, Series, TargetKind
-from lab.hbase.ycsb import YcsbLoad
+from lab.hbase.result import Chart, Measurement, Series
 from lab.prediction import expected_hit_ratio, filled_by_chance, hot_set_drawn, popularity_of, zipfian_drawn
 from lab.scaled_plan import ScaledPlan
 from warmbase.configurations.metrics import MISSES_FOR_ONE
@@ -42,18 +39,6 @@ FEW_CLIENTS: Final = 2
 """The number of clients: two reads of one store file at once cost S3A one more GET, and two clients seldom collide."""
 
 
-def _even(small: ScaledPlan) -> Popularity:
-    return popularity_of(small, UNIFORM)
-
-
-def _zipfian(small: ScaledPlan) -> Popularity:
-    return zipfian_drawn(small.rows, small.demand.blocks.count)
-
-
-def _hot_set(small: ScaledPlan) -> Popularity:
-    return hot_set_drawn(small.rows, small.demand.blocks.count, rows_fraction=HOT[0], reads_fraction=HOT[1])
-
-
 class PopularityCase(Struct, frozen=True, kw_only=True):
     """A popularity, as YCSB is asked for it and as its draws then fall on blocks."""
 
@@ -64,28 +49,60 @@ class PopularityCase(Struct, frozen=True, kw_only=True):
 
 
 READINGS: Final = (
-    PopularityCase(name="uniform", distribution="uniform", falls=_even),
-    PopularityCase(name="zipfian", distribution="zipfian", falls=_zipfian),
-    PopularityCase(name="hot set", distribution="hotspot", falls=_hot_set, hot=HOT),
+    PopularityCase(name="uniform", distribution="uniform", falls=lambda small: popularity_of(small, UNIFORM)),
+    PopularityCase(
+        name="zipfian",
+        distribution="zipfian",
+        falls=lambda small: zipfian_drawn(small.rows, small.demand.blocks.count),
+    ),
+    PopularityCase(
+        name="hot set",
+        distribution="hotspot",
+        falls=lambda small: hot_set_drawn(
+            small.rows, small.demand.blocks.count, rows_fraction=HOT[0], reads_fraction=HOT[1]
+        ),
+        hot=HOT,
+    ),
 )
 
 
 def run(lab: Experiment) -> ScenarioResult:
     """Fill each cache size from empty until the first eviction, then read in three ways until nothing changes."""
-    figures: list[Measurement] = []
-    measured: dict[str, list[tuple[float, float]]] = {reading.name: [] for reading in READINGS}
     lab = lab.filled()
+    small = lab.miniature
+    figures = list[Measurement]()
+    drawn = [(share / 20, small.sized(share / 20)) for share in range(2, 21)]
+    predicted = {
+        reading.name: tuple(
+            (share, expected_hit_ratio(small, reading.falls(small), cache_mib, small.demand.sizes))
+            for share, cache_mib in drawn
+        )
+        for reading in READINGS
+    }
+    measured: dict[str, list[tuple[float, float]]] = {reading.name: [] for reading in READINGS}
     for share in SHARES:
-        cache_mib = lab.miniature.sized(share)
-        lab.bench.serve(LabServer(varied=_cold(cache_mib)), cold=True)
-        figures += _blocks_before_eviction(lab, share, cache_mib)
+        cache_mib = small.sized(share)
+        settings = {"hbase.bucketcache.size": str(cache_mib), "hbase.rs.prefetchblocksonopen": "false"}
+        lab.bench.serve(LabServer(varied=varied(settings, "the cache size of this case")), cold=True)
+        figures.append(_blocks_before_eviction(lab, share, cache_mib))
         for reading in READINGS:
             result = _read(lab, share, cache_mib, reading)
             figures += result
             measured[reading.name].append((share, float(result[0].measured)))
     return ScenarioResult(
         figures=tuple(figures),
-        charts=tuple(_chart(lab, reading, tuple(measured[reading.name])) for reading in READINGS),
+        charts=tuple(
+            Chart(
+                title=f"Hit ratio by cache size, {name}",
+                x="cache, as a share of what holds all data",
+                y="hit ratio",
+                series=(
+                    Series(name="measured", points=tuple(points)),
+                    Series(name="predicted", points=predicted[name]),
+                ),
+            )
+            for name, points in measured.items()
+        ),
         limits=(
             (
                 "S3 has no added latency here, so that there are many misses; latency does not change which blocks "
@@ -95,52 +112,36 @@ def run(lab: Experiment) -> ScenarioResult:
     )
 
 
-def _cold(cache_mib: int) -> Overlay:
-    settings = {"hbase.bucketcache.size": str(cache_mib), "hbase.rs.prefetchblocksonopen": "false"}
-    return varied(settings, "the cache size of this case")
+def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> Measurement:
+    """The most blocks seen before the first eviction: filled ever more slowly, for counters are a second old.
 
-
-def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> list[Measurement]:
-    """The most blocks seen before the first eviction: filled ever more slowly, for counters are a second old."""
+    Raises OperationFailed where the cache evicts nothing.
+    """
     bench, demand = lab.bench, lab.miniature.demand
-    sizes = tuple(demand.sizes)
     own = bench.sample(0.0).cache.l2_blocks
-    allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=sizes)
+    allocator = BucketAllocator(capacity_bytes=cache_mib * MIB, sizes=tuple(demand.sizes))
     # HBase's own tables have a few short blocks, which share the smallest size with the table's shortest.
-    there = LengthHistogram(pairs=((min(sizes), own),)) if own else None
+    there = LengthHistogram(pairs=((min(demand.sizes), own),)) if own else None
     filled = filled_by_chance(allocator, demand.blocks.lengths, there)
     predicted = filled.mean
     most, level = 0, 0.0
     for number, (upto, pace) in enumerate(STAGES, 1):
-        # New blocks a second, among reads that hit the other blocks.
-        reads_per_second = pace * predicted / (1 - level * share)
+        blocks = upto * predicted
         filling = lab.load(
             seconds=STAGE_SECONDS,
             threads=MANY_CLIENTS,
-            target_per_second=reads_per_second,
+            # New blocks a second, among reads that hit the other blocks.
+            target_per_second=pace * predicted / (1 - level * share),
             seed=lab.seed + 100 * number,
         )
-        with _filling(lab, filling), bench.sampled(SAMPLE_SECONDS) as samples:
-            bench.wait_until(partial(_is_at, upto * predicted), STAGE_SECONDS)
+        clients = bench.ycsb.start(lab.table, filling, "ycsb-filling")
+        try:
+            with bench.sampled(SAMPLE_SECONDS) as samples:
+                bench.wait_until(partial(_is_filled, blocks), STAGE_SECONDS)
+        finally:
+            clients.kill()
         level = upto
         most = max((most, *(sample.cache.l2_blocks for sample in samples if not sample.cache.l2_evictions)))
-    _check_evicts(bench, cache_mib, most)
-    return [
-        Measurement(
-            case=f"cache of {share:g} of the data",
-            name="blocks held before the first eviction",
-            unit="",
-            measured=float(most - own),
-            predicted=predicted,
-            because="HBase's allocator, bucket by bucket, for the table's blocks beside those of HBase's own tables."
-            f" Over random orders the standard deviation is ± {filled.deviation:.1f}, and twice that is allowed "
-            "where it exceeds 0.5 %",
-            target=within(max(0.005, 2 * filled.deviation / predicted)),
-        )
-    ]
-
-
-def _check_evicts(bench: Bench, cache_mib: int, most: int) -> None:
     if not bench.sample(0.0).cache.l2_evictions:
         raise OperationFailed.of(
             where=f"a cache of {cache_mib} MiB",
@@ -148,19 +149,20 @@ def _check_evicts(bench: Bench, cache_mib: int, most: int) -> None:
             why="the clients did not fill it",
             fix="run the scenario again on a quieter machine",
         )
+    return Measurement(
+        case=f"cache of {share:g} of the data",
+        name="blocks held before the first eviction",
+        measured=float(most - own),
+        predicted=predicted,
+        because="HBase's allocator, bucket by bucket, for the table's blocks beside those of HBase's own tables."
+        f" Over random orders the standard deviation is ± {filled.deviation:.1f}, and twice that is allowed "
+        "where it exceeds 0.5 %",
+        target=within(max(0.005, 2 * filled.deviation / predicted)),
+    )
 
 
-def _is_at(blocks: float, now: CacheCounters) -> bool:
+def _is_filled(blocks: float, now: CacheCounters) -> bool:
     return now.l2_blocks >= blocks or now.l2_evictions > 0
-
-
-@contextmanager
-def _filling(lab: Experiment, load: YcsbLoad) -> Iterator[None]:
-    clients = lab.bench.ycsb.start(lab.table, load, "ycsb-filling")
-    try:
-        yield
-    finally:
-        clients.kill()
 
 
 def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase) -> list[Measurement]:
@@ -173,7 +175,7 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase
     # judgement: HBase looks for 1.008 to 1.009 blocks for a row, as `multiget` measured: for one row in a block's some
     # 137 it looks once more. Why is not known.
     blocks = stored.per_read + stored.count / stored.rows
-    figure = partial(Measurement, case=f"cache of {share:g} of the data, {reading.name}", unit="")
+    figure = partial(Measurement, case=f"cache of {share:g} of the data, {reading.name}")
     return [
         figure(
             name="hit ratio",
@@ -181,7 +183,7 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase
             predicted=predicted,
             because="Che's approximation over the range of occupancy between evictions, with rows placed by "
             "YCSB's hash",
-            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
+            target=within_difference(0.02),
         ),
         figure(
             name="misses that HBase counts for one",
@@ -198,17 +200,3 @@ def _read(lab: Experiment, share: float, cache_mib: int, reading: PopularityCase
             target=within(0.05),
         ),
     ]
-
-
-def _chart(lab: Experiment, reading: PopularityCase, measured: tuple[tuple[float, float], ...]) -> Chart:
-    sizes, falls = lab.miniature.demand.sizes, reading.falls(lab.miniature)
-    drawn = tuple(
-        (share / 20, expected_hit_ratio(lab.miniature, falls, lab.miniature.sized(share / 20), sizes))
-        for share in range(2, 21)
-    )
-    return Chart(
-        title=f"Hit ratio by cache size, {reading.name}",
-        x="cache, as a share of what holds all data",
-        y="hit ratio",
-        series=(Series(name="measured", points=measured), Series(name="predicted", points=drawn)),
-    )

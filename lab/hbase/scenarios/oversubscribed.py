@@ -5,23 +5,28 @@ A second scenario has data that compresses well, cached as it is stored, or deco
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from statistics import mean
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from lab.hbase.admin import TableFamily
 from lab.hbase.cluster import LabServer
-from lab.hbase.configuration import Overlay, varied
-from lab.hbase.experiment import Experiment, ScenarioResult, at_least, hit_ratios, over_time, performance_figures
-from lab.hbase.recording import Window
-from lab.hbase.result import Chart, Measurement, MeasurementTarget, TargetKind
+from lab.hbase.configuration import varied
+from lab.hbase.experiment import (
+    UNCOMPRESSED,
+    Experiment,
+    ScenarioResult,
+    at_least,
+    hit_ratios,
+    over_time,
+    performance_figures,
+    within_difference,
+)
+from lab.hbase.result import Chart, Measurement
 from lab.hbase.ycsb import YcsbTable
 from lab.prediction import expected_hit_ratio, popularity_of, slot_bytes, swing_of
-from lab.scaled_plan import ScaledPlan, Small, miniature_demand
-from warmbase.ground.units import MIB
 from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES
 from warmbase.sizing.workload.popularity import UNIFORM
 
@@ -53,6 +58,7 @@ EMR_DEFAULTS: Final[Mapping[str, str | None]] = {
     "hbase.rs.cachecompactedblocksonwrite": None,
     "hbase.block.data.cachecompressed": None,
 }
+PUBLISHED: Final = "published recipe"
 PERSISTENCE: Final = "hbase.bucketcache.persistent.path"
 RECIPE: Final[Mapping[str, str | None]] = {
     **{key: value for key, value in EMR_DEFAULTS.items() if key != PERSISTENCE},
@@ -62,133 +68,88 @@ RECIPE: Final[Mapping[str, str | None]] = {
 }
 
 
-class BucketCase(Struct, frozen=True, kw_only=True):
-    """One configuration, with the bucket sizes that it comes to."""
-
-    name: str
-    overlay: Overlay
-    sizes: Sequence[int]
-
-
 def run(lab: Experiment) -> ScenarioResult:
     """Uniform reads of cells of 2 KiB: a block of 64 KiB is longer than the default list's slot of 65 KiB."""
-    cells = _of_cells(lab)
+    bench = lab.bench
+    cells = lab.scaled(cell_bytes=CELL_BYTES, **UNCOMPRESSED)
     table = YcsbTable(name="cells2k", rows=cells.rows, value_bytes=CELL_BYTES)
     family = TableFamily(name=table.family, compression="NONE", block_bytes=cells.workload.block_bytes)
     small = lab.with_measured_blocks(table, cells, family).miniature
-    cache_mib = small.sized(SHARE)
-    cases = _cases(small, cache_mib)
-    windows: dict[str, list[Window]] = {}
+    cache_mib, even = small.sized(SHARE), popularity_of(small, UNIFORM)
+    ours: Mapping[str, str | None] = {
+        "hbase.bucketcache.bucket.sizes": ",".join(map(str, small.demand.sizes)),
+        "hbase.blockcache.minblocksize": str(round(small.demand.blocks.cached_bytes)),
+    }
+    ratios: dict[str, list[float]] = {}
     charts: list[Chart] = []
+    hits: list[Measurement] = []
+    capacities: list[Measurement] = []
     slots: list[Measurement] = []
-    figures: list[Measurement] = []
-    for case in cases:
-        lab.bench.serve(LabServer(varied=case.overlay), cold=True)
-        warming = lab.bench.measure(table, lab.quick(WARMING_SECONDS))
-        lab.bench.settle(table, lab.quick(SETTLING_SECONDS), TURNOVERS * small.demand.blocks.count)
-        charts.append(
-            over_time(
-                f"Hit ratio while it fills: {case.name}", "hit ratio", [("measured", hit_ratios(warming.samples))]
+    for case, settings, sizes in (
+        ("EMR's defaults", EMR_DEFAULTS, DEFAULT_BUCKET_SIZES),
+        (PUBLISHED, RECIPE, DEFAULT_BUCKET_SIZES),
+        ("our plan", ours, small.demand.sizes),
+    ):
+        overlay = varied({**settings, "hbase.bucketcache.size": str(cache_mib)}, WHY)
+        bench.serve(LabServer(varied=overlay), cold=True)
+        warming = hit_ratios(bench.measure(table, lab.quick(WARMING_SECONDS)).samples)
+        bench.settle(table, lab.quick(SETTLING_SECONDS), TURNOVERS * small.demand.blocks.count)
+        charts.append(over_time(f"Hit ratio while it fills: {case}", "hit ratio", [("measured", warming)]))
+        cached = bench.sample(0.0).cache
+        slots.append(
+            Measurement(
+                case=case,
+                name="slot of a block",
+                unit="B",
+                measured=cached.l2_bytes / max(1, cached.l2_blocks),
+                predicted=slot_bytes(small, cache_mib, sizes),
+                because="mean of occupied slots; the prediction assumes that short and long blocks are cached in their "
+                "proportions",
             )
         )
-        cached = lab.bench.sample(0.0).cache
-        slots.append(_slot_figure(case, small, cache_mib, cached.l2_bytes / max(1, cached.l2_blocks)))
-        windows[case.name] = [lab.bench.measure(table, replace(lab.quick(lab.seconds), seed=seed)) for seed in SEEDS]
-        figures.append(_capacity_figure(case, small, cache_mib, windows[case.name]))
+        windows = [bench.measure(table, replace(lab.quick(lab.seconds), seed=seed)) for seed in SEEDS]
+        swing = swing_of(small, cache_mib, sizes)
+        capacities.append(
+            Measurement(
+                case=case,
+                name="blocks held in these windows",
+                measured=mean(sample.cache.l2_blocks for window in windows for sample in window.samples),
+                predicted=(swing.full_blocks + swing.blocks_after_eviction) / 2,
+                because="the middle between the start and the end of an eviction; more where the disk syncs slowly, "
+                "because blocks in the writers' queues are read from there",
+            )
+        )
+        ratios[case] = [window.hit_ratio for window in windows]
+        hits += [
+            Measurement(
+                case=f"{case}, seed {seed}",
+                name="hit ratio",
+                measured=ratio,
+                predicted=expected_hit_ratio(small, even, cache_mib, sizes),
+                because="Che's approximation for the blocks that fit with this list of bucket sizes; all blocks have "
+                "one length",
+                target=within_difference(0.02),
+            )
+            for seed, ratio in zip(SEEDS, ratios[case], strict=True)
+        ]
+    predicted = expected_hit_ratio(small, even, cache_mib, small.demand.sizes)
+    predicted_recipe = expected_hit_ratio(small, even, cache_mib, DEFAULT_BUCKET_SIZES)
+    compared = Measurement(
+        case=f"our plan against the published recipe, worst of {len(SEEDS)} seeds",
+        name="bytes hit",
+        unit="x",
+        measured=min(mine / theirs for mine, theirs in zip(ratios["our plan"], ratios[PUBLISHED], strict=True)),
+        predicted=predicted / predicted_recipe,
+        because="the same disk, with slots that fit the blocks",
+        target=at_least(BETTER),
+    )
     return ScenarioResult(
-        figures=(*(figure for case in cases for figure in _figures(case, small, cache_mib, windows)), *figures, *slots),
+        figures=(*hits, compared, *capacities, *slots),
         charts=tuple(charts),
         limits=(
             f"A cache of {cache_mib} MiB for {SHARE:.0%} of the blocks; reads are uniform, so that no block is hot.",
         ),
     )
-
-
-def _of_cells(lab: Experiment) -> ScaledPlan:
-    """Return the same data in cells of 2 KiB, uncompressed."""
-    workload = replace(
-        lab.miniature.workload, cell_bytes=CELL_BYTES, codec="none", compression_ratio=1.0, encoding="NONE"
-    )
-    demand = miniature_demand(
-        workload,
-        lab.release,
-        Small(memory_bytes=lab.miniature.heap_mib * MIB, data_bytes=lab.miniature.workload.stored_bytes),
-    )
-    return replace(lab.miniature, workload=demand.blocks.workload, demand=demand)
-
-
-def _cases(small: ScaledPlan, cache_mib: int) -> tuple[BucketCase, ...]:
-    ours = {
-        "hbase.bucketcache.bucket.sizes": ",".join(map(str, small.demand.sizes)),
-        "hbase.blockcache.minblocksize": str(round(small.demand.blocks.cached_bytes)),
-    }
-    size = {"hbase.bucketcache.size": str(cache_mib)}
-    return (
-        BucketCase(name="EMR's defaults", overlay=varied({**EMR_DEFAULTS, **size}, WHY), sizes=DEFAULT_BUCKET_SIZES),
-        BucketCase(name="published recipe", overlay=varied({**RECIPE, **size}, WHY), sizes=DEFAULT_BUCKET_SIZES),
-        BucketCase(name="our plan", overlay=varied({**ours, **size}, WHY), sizes=small.demand.sizes),
-    )
-
-
-def _slot_figure(case: BucketCase, small: ScaledPlan, cache_mib: int, measured: float) -> Measurement:
-    return Measurement(
-        case=case.name,
-        name="slot of a block",
-        unit="B",
-        measured=measured,
-        predicted=slot_bytes(small, cache_mib, case.sizes),
-        because="mean of occupied slots; the prediction assumes that short and long blocks are cached in their "
-        "proportions",
-    )
-
-
-def _capacity_figure(case: BucketCase, small: ScaledPlan, cache_mib: int, windows: Sequence[Window]) -> Measurement:
-    swing = swing_of(small, cache_mib, case.sizes)
-    return Measurement(
-        case=case.name,
-        name="blocks held in these windows",
-        unit="",
-        measured=mean(sample.cache.l2_blocks for window in windows for sample in window.samples),
-        predicted=(swing.full_blocks + swing.blocks_after_eviction) / 2,
-        because="the middle between the start and the end of an eviction; more where the disk syncs slowly, because "
-        "blocks in the writers' queues are read from there",
-    )
-
-
-def _figures(
-    case: BucketCase, small: ScaledPlan, cache_mib: int, windows: dict[str, list[Window]]
-) -> tuple[Measurement, ...]:
-    ratios = [window.hit_ratio for window in windows[case.name]]
-    even = popularity_of(small, UNIFORM)
-    predicted = expected_hit_ratio(small, even, cache_mib, case.sizes)
-    figures = [
-        Measurement(
-            case=f"{case.name}, seed {seed}",
-            name="hit ratio",
-            unit="",
-            measured=ratio,
-            predicted=predicted,
-            because="Che's approximation for the blocks that fit with this list of bucket sizes; all blocks have "
-            "one length",
-            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
-        )
-        for seed, ratio in zip(SEEDS, ratios, strict=True)
-    ]
-    if case.name == "our plan":
-        recipe = [window.hit_ratio for window in windows["published recipe"]]
-        worst = min(mine / theirs for mine, theirs in zip(ratios, recipe, strict=True))
-        figures.append(
-            Measurement(
-                case=f"our plan against the published recipe, worst of {len(SEEDS)} seeds",
-                name="bytes hit",
-                unit="x",
-                measured=worst,
-                predicted=predicted / expected_hit_ratio(small, even, cache_mib, DEFAULT_BUCKET_SIZES),
-                because="the same disk, with slots that fit the blocks",
-                target=at_least(BETTER),
-            )
-        )
-    return tuple(figures)
 
 
 COMPRESSED_TITLE: Final = "Compressed data, cached compressed or not"
@@ -201,66 +162,53 @@ COMPRESSED_TURNOVERS: Final = 8.0
 
 
 def run_compressed(lab: Experiment) -> ScenarioResult:
-    """The same cache, half of what the decompressed blocks would need, both ways."""
-    packed, plain = _of(lab, "zstd", RATIO), _of(lab, "none", 1.0)
+    """The same cache, half of what the decompressed blocks would need, both ways.
+
+    The blocks are those in the cache; decompressed, they have as many bytes as the lab's data.
+    """
+    bench, data_bytes = lab.bench, lab.miniature.workload.stored_bytes
+    packed = lab.scaled(data_bytes / RATIO, codec="zstd", compression_ratio=RATIO, encoding="NONE")
+    plain = lab.scaled(**UNCOMPRESSED)
     table = YcsbTable(name="words", rows=plain.rows, value_bytes=lab.table.value_bytes, compressible=RATIO)
     family = TableFamily(name=table.family, compression="ZSTD", block_bytes=plain.workload.block_bytes)
     cache_mib = plain.sized(SHARE)
+    figures: list[Measurement] = []
+    for case, scaled, keeps in (("cached compressed", packed, "true"), ("cached decompressed", plain, "false")):
+        small = lab.with_measured_blocks(table, scaled, family).miniature
+        demand = small.demand
+        settings = {
+            "hbase.block.data.cachecompressed": keeps,
+            "hbase.bucketcache.size": str(cache_mib),
+            "hbase.bucketcache.bucket.sizes": ",".join(map(str, demand.sizes)),
+            "hbase.blockcache.minblocksize": str(round(demand.blocks.cached_bytes)),
+            "hbase.rs.prefetchblocksonopen": "false",
+        }
+        bench.serve(LabServer(varied=varied(settings, "varied here")), cold=True)
+        bench.settle(table, lab.quick(COMPRESSED_SETTLING_SECONDS), COMPRESSED_TURNOVERS * demand.blocks.count)
+        window = bench.measure(table, lab.load())
+        cached = bench.sample(0.0).cache
+        figures += [
+            *performance_figures(case, window, "reads of the same keys"),
+            Measurement(
+                case=case,
+                name="hit ratio",
+                measured=window.hit_ratio,
+                predicted=expected_hit_ratio(small, popularity_of(small, UNIFORM), cache_mib, demand.sizes),
+                because=f"{cache_mib} MiB for blocks of {demand.blocks.cached_bytes:,.0f} B in the cache",
+                target=within_difference(0.02),
+            ),
+            Measurement(
+                case=case,
+                name="slot of a block",
+                unit="B",
+                measured=cached.l2_bytes / max(1, cached.l2_blocks),
+                predicted=slot_bytes(small, cache_mib, demand.sizes),
+                because="mean of occupied slots",
+            ),
+        ]
     return ScenarioResult(
-        figures=(
-            *_compressed_figures(
-                lab.with_measured_blocks(table, packed, family), "cached compressed", cache_mib, keeps="true"
-            ),
-            *_compressed_figures(
-                lab.with_measured_blocks(table, plain, family), "cached decompressed", cache_mib, keeps="false"
-            ),
-        ),
+        figures=tuple(figures),
         limits=(
             f"Values consist of words that ZSTD compresses about {RATIO:.0f}:1; your data compresses differently.",
         ),
     )
-
-
-def _compressed_figures(lab: Experiment, name: str, cache_mib: int, *, keeps: str) -> tuple[Measurement, ...]:
-    """The table cached one way; `keeps` is HBase's word for compressed."""
-    bench, demand = lab.bench, lab.miniature.demand
-    settings = {
-        "hbase.block.data.cachecompressed": keeps,
-        "hbase.bucketcache.size": str(cache_mib),
-        "hbase.bucketcache.bucket.sizes": ",".join(map(str, demand.sizes)),
-        "hbase.blockcache.minblocksize": str(round(demand.blocks.cached_bytes)),
-        "hbase.rs.prefetchblocksonopen": "false",
-    }
-    bench.serve(LabServer(varied=varied(settings, "varied here")), cold=True)
-    bench.settle(lab.table, lab.quick(COMPRESSED_SETTLING_SECONDS), COMPRESSED_TURNOVERS * demand.blocks.count)
-    window = bench.measure(lab.table, lab.load())
-    cached = bench.sample(0.0).cache
-    return (
-        *performance_figures(name, window, "reads of the same keys"),
-        Measurement(
-            case=name,
-            name="hit ratio",
-            unit="",
-            measured=window.hit_ratio,
-            predicted=expected_hit_ratio(lab.miniature, popularity_of(lab.miniature, UNIFORM), cache_mib, demand.sizes),
-            because=f"{cache_mib} MiB for blocks of {demand.blocks.cached_bytes:,.0f} B in the cache",
-            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
-        ),
-        Measurement(
-            case=name,
-            name="slot of a block",
-            unit="B",
-            measured=cached.l2_bytes / max(1, cached.l2_blocks),
-            predicted=slot_bytes(lab.miniature, cache_mib, demand.sizes),
-            because="mean of occupied slots",
-        ),
-    )
-
-
-def _of(lab: Experiment, codec: str, ratio: float) -> ScaledPlan:
-    """The table's blocks as they are in the cache; decompressed, as many bytes as the lab's data."""
-    data = lab.miniature.workload.stored_bytes
-    workload = replace(lab.miniature.workload, codec=codec, compression_ratio=ratio, encoding="NONE")
-    small = Small(memory_bytes=lab.miniature.heap_mib * MIB, data_bytes=round(data / ratio))
-    demand = miniature_demand(workload, lab.release, small)
-    return replace(lab.miniature, workload=demand.blocks.workload, demand=demand)

@@ -7,14 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from msgspec import Struct
-
 from lab.hbase.control import AFTER_SECONDS, LabControl, MemoryJournal, prefetch, steady_cluster
-from lab.hbase.experiment import Experiment, ScenarioResult, at_least, at_most, over_time
-from lab.hbase.recording import ReadHistory
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
-from lab.hbase.ycsb import SteadyReads
-from warmbase.operations.cluster.hbase_control import HBaseState, Patience
+from lab.hbase.experiment import SAME, Experiment, ScenarioResult, at_least, at_most, over_time
+from lab.hbase.result import Measurement
+from warmbase.operations.cluster.hbase_control import Patience
 from warmbase.operations.hbase.rolling_restart import RollingRestart, restart_order
 from warmbase.sizing.server.restart import client_settings
 
@@ -29,57 +25,23 @@ ROLLING: Final = "rolling restart in place"
 GRACEFUL: Final = "as graceful_stop.sh"
 
 
-class RestartWay(Struct, frozen=True, kw_only=True):
-    """One way to restart servers, as it was recorded. Times are in seconds since 1970."""
-
-    history: ReadHistory
-    control: LabControl
-    before: HBaseState
-    after: HBaseState
-    began: float
-    ended: float
-    until: float
-    clients: SteadyReads
-
-    @property
-    def gets_per_server(self) -> float:
-        """Return the GETs of store files for each server that was restarted, with its first reads."""
-        return self.history.gets(self.began, self.until) / len(self.control.restarts)
-
-    @property
-    def first_began(self) -> float:
-        """Return when the first server began to restart."""
-        return min(self.control.restarts.values())
-
-    @property
-    def hit_ratios(self) -> list[tuple[float, float]]:
-        """Return the hit ratio of all servers in each five seconds, over the seconds since the way began."""
-        return self.history.hit_ratios(self.began, self.until)
-
-    @property
-    def at_home(self) -> int:
-        """Return the number of regions that are on the server on which they were before."""
-        homes = self.after.homes
-        return sum(homes.get(name) == server for name, server in self.before.homes.items())
-
-
 def run(lab: Experiment) -> ScenarioResult:
     """Restart all three servers by our stages, and then one of them as graceful_stop.sh does."""
     lab = lab.filled()
     prefetch(lab)
-    rolling, graceful = _restarted(lab, _roll), _restarted(lab, _stop_gracefully)
-    return ScenarioResult(
-        figures=(
-            *_first_reads(rolling, AFTER_SECONDS[lab.short]),
-            *_figures(ROLLING, rolling, keeps=True),
-            _compared(rolling, graceful),
-            *_figures(GRACEFUL, graceful, keeps=False),
-        ),
-        charts=tuple(
-            over_time(f"Hit ratio: {name}", "share of block reads that hit, in 5 s", [("measured", way.hit_ratios)])
-            for name, way in ((ROLLING, rolling), (GRACEFUL, graceful))
-        ),
-        limits=(
+    rolling, rolling_gets = _restarted(lab, ROLLING, _roll)
+    graceful, graceful_gets = _restarted(lab, GRACEFUL, _stop_gracefully)
+    compared = Measurement(
+        case=f"{ROLLING}, compared",
+        name="GETs per restarted server, over those of graceful_stop.sh",
+        unit="x",
+        measured=rolling_gets / max(1.0, graceful_gets),
+        because="regions that stay read their files' ends again; regions that move read every block",
+        target=at_most(FEWER_GETS),
+    )
+    return ScenarioResult.joined(
+        (rolling, ScenarioResult(figures=(compared,)), graceful),
+        (
             "The three servers share the cores of one machine, so restarts take longer than on a cluster.",
             "The clients have the retries of the plan, but RPCs and JVMs on this machine have no network between them.",
             "One server restarts as graceful_stop.sh does, and three restart in place.",
@@ -87,24 +49,76 @@ def run(lab: Experiment) -> ScenarioResult:
     )
 
 
-def _restarted(lab: Experiment, way: Callable[[LabControl, Experiment], None]) -> RestartWay:
-    """Return the record of a way under steady reads, from the warm cluster to the end of the last first reads."""
+def _restarted(
+    lab: Experiment, case: str, way: Callable[[LabControl, Experiment], None]
+) -> tuple[ScenarioResult, float]:
+    """Restart servers in a way under steady reads; return its figures, and its GETs for each restarted server."""
+    after_seconds, keeps = AFTER_SECONDS[lab.short], case == ROLLING
     with steady_cluster(lab, client_properties(lab)) as steady:
         before, began = steady.control.state(lab.bench.say), steady.now
         way(steady.control, lab)
         ended = steady.now
-        time.sleep(AFTER_SECONDS[lab.short])
+        time.sleep(after_seconds)
         after = steady.control.state(lab.bench.say)
-    return RestartWay(
-        history=steady.history,
-        control=steady.control,
-        before=before,
-        after=after,
-        began=began,
-        ended=ended,
-        until=steady.now,
-        clients=steady.clients,
+    history, restarts, until = steady.history, steady.control.restarts, steady.now
+    gets_per_server = history.gets(began, until) / len(restarts)
+    hit_ratios, homes = history.hit_ratios(began, until), after.homes
+    time_text = "the first minute" if after_seconds == AFTER_SECONDS[False] else f"the first {after_seconds:.0f} s"
+    figure = partial(Measurement, case=case)
+    first_reads = [
+        figure(
+            name=f"hit ratio of RegionServer {number} in {time_text}",
+            measured=history.first_reads(number, at, after_seconds).hit_ratio or 0.0,
+            predicted=1.0,
+            because="its index names every block, and its regions return to it",
+            target=at_least(HIT_RATIO),
+        )
+        for number, at in (sorted(restarts.items()) if keeps else ())
+    ]
+    figures = (
+        *first_reads,
+        figure(
+            name="regions at home afterwards",
+            measured=float(sum(homes.get(name) == server for name, server in before.homes.items())),
+            predicted=float(len(before.homes)),
+            because="each region on the server that had it before, HBase's own tables included",
+            target=SAME if keeps else None,
+        ),
+        figure(
+            name="regions that the next restart would lose",
+            measured=float(sum(region.moved for region in after.regions.values())),
+            because="hbase:meta has two servers for them, and the master would assign them to the earlier one",
+        ),
+        figure(
+            name="failed reads",
+            measured=float(steady.clients.failed),
+            predicted=0.0,
+            because=f"of {steady.clients.reads:,} reads with the retries of docs/clients.md",
+            target=at_most(0.0) if keeps else None,
+        ),
+        figure(
+            name="GETs of store files per restarted server",
+            measured=gets_per_server,
+            because="from the first stage until the end of the reads after the last restart; counted in front of S3",
+        ),
+        figure(
+            name="GETs before the first restart",
+            measured=float(history.gets(began, min(restarts.values()))),
+            because="part of those above: regions that are reopened in place, or moved away",
+        ),
+        figure(
+            name="lowest hit ratio in 5 s",
+            measured=min((ratio for _, ratio in hit_ratios), default=0.0),
+            because="all servers together",
+        ),
+        figure(
+            name="seconds per restarted server",
+            measured=(ended - began) / len(restarts),
+            because="with checks, gates and moves, on cores that everything here shares",
+        ),
     )
+    chart = over_time(f"Hit ratio: {case}", "share of block reads that hit, in 5 s", [("measured", hit_ratios)])
+    return ScenarioResult(figures=figures, charts=(chart,)), gets_per_server
 
 
 def client_properties(lab: Experiment) -> dict[str, str]:
@@ -139,84 +153,3 @@ def _stop_gracefully(control: LabControl, lab: Experiment) -> None:
     control.restart(server, bench.say)
     loading = bench.admin.load(server, listed, MOVING_SECONDS)
     bench.say(f"  graceful_stop.sh: regions moved away in {unloading:.0f} s and back in {loading:.0f} s")
-
-
-def _first_reads(way: RestartWay, seconds: float) -> tuple[Measurement, ...]:
-    """Return the hit ratio of each server after its restart, counted from its first read on."""
-    time_text = "the first minute" if seconds == AFTER_SECONDS[False] else f"the first {seconds:.0f} s"
-    return tuple(
-        Measurement(
-            case=ROLLING,
-            name=f"hit ratio of RegionServer {number} in {time_text}",
-            unit="",
-            measured=way.history.first_reads(number, began, seconds).hit_ratio or 0.0,
-            predicted=1.0,
-            because="its index names every block, and its regions return to it",
-            target=at_least(HIT_RATIO),
-        )
-        for number, began in sorted(way.control.restarts.items())
-    )
-
-
-def _figures(case: str, way: RestartWay, *, keeps: bool) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case=case, unit="")
-    return (
-        figure(
-            name="regions at home afterwards",
-            measured=float(way.at_home),
-            predicted=float(len(way.before.homes)),
-            because="each region on the server that had it before, HBase's own tables included",
-            target=MeasurementTarget(kind=TargetKind.SAME) if keeps else None,
-        ),
-        figure(
-            name="regions that the next restart would lose",
-            measured=float(sum(region.moved for region in way.after.regions.values())),
-            because="hbase:meta has two servers for them, and the master would assign them to the earlier one",
-        ),
-        figure(
-            name="failed reads",
-            measured=float(way.clients.failed),
-            predicted=0.0,
-            because=f"of {way.clients.reads:,} reads with the retries of docs/clients.md",
-            target=at_most(0.0) if keeps else None,
-        ),
-        *_costs(case, way),
-    )
-
-
-def _costs(case: str, way: RestartWay) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case=case, unit="")
-    return (
-        figure(
-            name="GETs of store files per restarted server",
-            measured=way.gets_per_server,
-            because="from the first stage until the end of the reads after the last restart; counted in front of S3",
-        ),
-        figure(
-            name="GETs before the first restart",
-            measured=float(way.history.gets(way.began, way.first_began)),
-            because="part of those above: regions that are reopened in place, or moved away",
-        ),
-        figure(
-            name="lowest hit ratio in 5 s",
-            measured=min((ratio for _, ratio in way.hit_ratios), default=0.0),
-            because="all servers together",
-        ),
-        figure(
-            name="seconds per restarted server",
-            unit="s",
-            measured=(way.ended - way.began) / len(way.control.restarts),
-            because="with checks, gates and moves, on cores that everything here shares",
-        ),
-    )
-
-
-def _compared(rolling: RestartWay, graceful: RestartWay) -> Measurement:
-    return Measurement(
-        case=f"{ROLLING}, compared",
-        name="GETs per restarted server, over those of graceful_stop.sh",
-        unit="x",
-        measured=rolling.gets_per_server / max(1.0, graceful.gets_per_server),
-        because="regions that stay read their files' ends again; regions that move read every block",
-        target=at_most(FEWER_GETS),
-    )

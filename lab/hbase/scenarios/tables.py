@@ -16,8 +16,8 @@ from lab.hbase.admin import TableFamily
 from lab.hbase.bench import FRESH_SECONDS
 from lab.hbase.cluster import LabServer
 from lab.hbase.configuration import varied
-from lab.hbase.experiment import Experiment, ScenarioResult, within
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.experiment import Experiment, ScenarioResult, at_most, within, within_difference
+from lab.hbase.result import Measurement
 from lab.hbase.ycsb import YcsbLoad, YcsbResult, YcsbTable
 from lab.prediction import zipfian_drawn
 from warmbase.configurations.metrics import MISSES_FOR_ONE
@@ -174,7 +174,10 @@ def _figures(lab: Experiment, tables: TwoTables, share: float) -> Iterator[Measu
     _read(lab, tables, SETTLING_SECONDS, seed=lab.seed + 1000)
     window = _read(lab, tables, WINDOWS * lab.seconds, seed=lab.seed)
     bench.serve(LabServer(varied=served | EXPORTED), cold=False)
-    exported = _export(lab, tables.scanned)
+    before, gets = bench.sample(0.0).cache, bench.store.table_gets()
+    bench.admin.scan(tables.scanned.name)
+    time.sleep(FRESH_SECONDS)
+    after, gets = bench.sample(0.0).cache, bench.store.table_gets() - gets
     predicted = tables.in_cache(cache_mib, window, promotes=lab.release.promotes_on_second_read)
     figure = partial(Measurement, case=f"cache of {share:g} of the data")
     for table, blocks, ratio, count in (
@@ -183,16 +186,14 @@ def _figures(lab: Experiment, tables: TwoTables, share: float) -> Iterator[Measu
     ):
         yield figure(
             name=f"hit ratio of the {table} table",
-            unit="",
             measured=window.hit_ratio(table, count * blocks.per_read),
             predicted=ratio,
             because="Che's approximation with one characteristic time for the blocks of both tables",
-            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.02),
+            target=within_difference(0.02),
         )
     lookups = window.hits + window.misses - window.rows.reads * (hot.per_read + hot.count / hot.rows)
     yield figure(
         name="blocks looked up by one scan",
-        unit="",
         measured=lookups / max(1, window.scans.reads),
         predicted=scanned.per_read,
         because=f"the blocks that {ROWS_PER_SCAN} neighbouring rows lie in",
@@ -200,49 +201,26 @@ def _figures(lab: Experiment, tables: TwoTables, share: float) -> Iterator[Measu
     )
     yield figure(
         name="share of an export's blocks that come from the cache",
-        unit="",
-        measured=exported.hits / scanned.count,
+        measured=(after.l2_hits - before.l2_hits) / scanned.count,
         predicted=predicted[1][1],
         because="the share of the scanned table that is cached; the export scans it with setCacheBlocks(false)",
-        target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.05),
+        target=within_difference(0.05),
     )
     most_gets = scanned.count * predicted[1][1] * (1 - predicted[1][1]) + GETS_TO_OPEN * lab.miniature.regions
     yield figure(
         name="GETs of an export",
         unit="GETs",
-        measured=exported.gets,
+        measured=gets[tables.scanned.name],
         predicted=most_gets,
         because="at most one for each run of neighbours that are not cached, and two to open each region's file",
-        target=MeasurementTarget(kind=TargetKind.AT_MOST, bound=most_gets),
+        target=at_most(most_gets),
     )
     yield figure(
         name="blocks that the export adds to the cache",
-        unit="",
-        measured=exported.added_blocks,
+        measured=after.l2_blocks - before.l2_blocks,
         predicted=0,
         because="such a scan caches no block, but HBase may cache a few blocks of its own tables in the meantime",
-        target=MeasurementTarget(kind=TargetKind.AT_MOST, bound=5),
-    )
-
-
-class Exported(Struct, frozen=True, kw_only=True):
-    """A scan of a whole table that fills no cache: its hits and GETs, and how many blocks it added to the cache."""
-
-    hits: int
-    gets: int
-    added_blocks: int
-
-
-def _export(lab: Experiment, table: YcsbTable) -> Exported:
-    bench = lab.bench
-    before, gets = bench.sample(0.0).cache, bench.store.table_gets()
-    bench.admin.scan(table.name)
-    time.sleep(FRESH_SECONDS)
-    after, all_gets = bench.sample(0.0).cache, bench.store.table_gets()
-    return Exported(
-        hits=after.l2_hits - before.l2_hits,
-        gets=all_gets[table.name] - gets[table.name],
-        added_blocks=after.l2_blocks - before.l2_blocks,
+        target=at_most(5),
     )
 
 

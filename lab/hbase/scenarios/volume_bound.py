@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from statistics import mean
 from typing import Final
@@ -16,18 +15,27 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
-from lab.hbase.experiment import IN_TURN, ROUNDS, Experiment, ScenarioResult, in_turn, performance_figures, within
+from lab.hbase.experiment import (
+    IN_TURN,
+    ROUNDS,
+    SAME,
+    Experiment,
+    ScenarioResult,
+    in_turn,
+    performance_figures,
+    within,
+)
 from lab.hbase.recording import Sample, Window
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.result import Measurement
 from lab.machine.control_groups import ControlGroups, DiskLimits
 from lab.machine.control_groups import unavailable as no_groups
-from lab.machine.volume import LimitedVolume, Traffic
+from lab.machine.volume import LimitedVolume
 from lab.machine.volume import unavailable as no_volumes
 from lab.prediction import Expected, LabNode, expected, read_of, timings_of
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import MIB
 from warmbase.sizing.service.resource import Disk, disk_bytes_per_read
-from warmbase.sizing.workload.read import Hits, Read
+from warmbase.sizing.workload.read import Hits
 
 TITLE: Final = "Bound by the volume"
 QUESTION: Final = "With the cache on a volume like gp3, do throughput and bottleneck agree with the calculator?"
@@ -45,7 +53,6 @@ BESIDE_HEAP_BYTES: Final = 768 * MIB
 # judgement: the JVM and its jars take half of it; with less, they are read from disk repeatedly.
 PAGE_CACHE_BYTES: Final = 160 * MIB
 SPARE_BYTES: Final = 512 * MIB
-PREFETCHED_SECONDS: Final = 600.0
 DISK_LATENCY_SECONDS: Final = 0.2e-3  # judgement: a local virtual disk; gp3 has about 1 ms
 ALL_HIT: Final = Hits(ratio=1.0)
 KB: Final = 1_000
@@ -53,29 +60,45 @@ NEARLY: Final = 0.9
 """The least use of a resource that is called the bottleneck."""
 
 
+class DeviceRead(Struct, frozen=True, kw_only=True):
+    """A window of reads, the device's traffic while the load ran, and the resource that was at least nearly used up."""
+
+    window: Window
+    bytes_per_second: float
+    ios_per_second: float
+    limit: str
+
+    @property
+    def per_second(self) -> float:
+        """Return the reads a second while all clients were connected."""
+        return steady_per_second(self.window.samples, self.window.load.seconds)
+
+
 def run(lab: Experiment) -> ScenarioResult:
     """Each throughput with the cache kept out of the page cache. Says why not where a disk cannot be limited."""
     reason = no_volumes() or no_groups()
     if reason is not None:
-        return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}. Reads would come from the page cache.",))
+        return ScenarioResult.not_shown(f"{reason}. Reads would come from the page cache.")
     lab = lab.filled()
-    bench, place = lab.bench, lab.bench.cluster.place
-    bench.cluster.stop_server()
-    size = lab.miniature.cache_mib * MIB + SPARE_BYTES
-    mount = place.volumes / "limited"
+    cluster, default_mib_s = lab.bench.cluster, lab.volume_mib_s
+    planned_mib_s = cluster.launch.plan.core.volume("cache").throughput_mib_s
+    more_than_default = planned_mib_s > DEFAULT_MIB_S
+    bought_mib_s = round(default_mib_s * (planned_mib_s / DEFAULT_MIB_S if more_than_default else 2.0))
+    default = f"gp3's default, {default_mib_s} MiB/s here"
+    bought = f"{'as planned' if more_than_default else 'twice that'}, {bought_mib_s} MiB/s here"
+    cluster.stop_server()
     with ExitStack() as stack:
-        volume = stack.enter_context(LimitedVolume(directory=place.root / "images", mount_point=mount, size_bytes=size))
-        group = stack.enter_context(ControlGroups(id=f"volume-{bench.cluster.running['master'].id}"))
-        stack.callback(bench.cluster.stop_server)
-        figures = _served(lab, volume, group, _throughputs(lab))
-        bench.cluster.stop_server()
+        volume = stack.enter_context(lab.volume("limited", lab.miniature.cache_mib * MIB + SPARE_BYTES))
+        group = stack.enter_context(ControlGroups(id=f"volume-{cluster.running['master'].id}"))
+        stack.callback(cluster.stop_server)
+        figures = _served(lab, volume, group, {default: default_mib_s, bought: bought_mib_s})
+        cluster.stop_server()
         volume.switch_read_ahead_off()
-        name, mib_s = _throughputs(lab)[0]
-        figures_without_read_ahead = _served(lab, volume, group, ((f"{name}, read-ahead off", mib_s),))
+        without_read_ahead = _served(lab, volume, group, {f"{default}, read-ahead off": default_mib_s})
         # The calculator has no model of read-ahead; this measures the effect of switching it off.
-        figures += tuple(replace(figure, predicted=None, target=None) for figure in figures_without_read_ahead)
+        figures += [replace(figure, predicted=None, target=None) for figure in without_read_ahead]
     return ScenarioResult(
-        figures=figures,
+        figures=tuple(figures),
         limits=(
             "A control group limits the device; EBS limits the volume and the instance, and allows bursts.",
             (
@@ -88,51 +111,63 @@ def run(lab: Experiment) -> ScenarioResult:
 
 
 def _served(
-    lab: Experiment, volume: LimitedVolume, group: ControlGroups, cases: tuple[tuple[str, int], ...]
-) -> tuple[Measurement, ...]:
+    lab: Experiment, volume: LimitedVolume, group: ControlGroups, cases: Mapping[str, int]
+) -> list[Measurement]:
     """Return a server on that volume, its cache full, with each throughput, nothing answered by the page cache.
 
     The first is the control of the others.
     """
-    bench, mount = lab.bench, volume.mount_point
-    group.limit_memory(HEAP_MIB * MIB + BESIDE_HEAP_BYTES + lab.miniature.cache_mib * MIB // 4)
-    bench.cluster.start_server(LabServer(heap_mib=HEAP_MIB, groups=group.paths, volume=mount))
+    bench, miniature = lab.bench, lab.miniature
+    group.limit_memory(HEAP_MIB * MIB + BESIDE_HEAP_BYTES + miniature.cache_mib * MIB // 4)
+    bench.cluster.start_server(LabServer(heap_mib=HEAP_MIB, groups=group.paths, volume=volume.mount_point))
     bench.await_regions()
-    bench.wait_until_still(PREFETCHED_SECONDS)
+    bench.wait_until_still()
     bench.measure(lab.table, lab.quick(lab.seconds))
     group.limit_memory(group.anonymous_bytes + PAGE_CACHE_BYTES)
-    control, *others = [partial(_read, lab, volume, group, mib_s) for _, mib_s in cases]
-    with uncached(mount / "cache" / "blocks"):
+    # gp3's own, at the same scale; more throughput comes without more of them.
+    iops = round(DEFAULT_IOPS * lab.volume_mib_s / DEFAULT_MIB_S)
+    limits = [DiskLimits.of_volume(mib_s * MIB, iops) for mib_s in cases.values()]
+    control, *others = [partial(_read, lab, volume, group, limit) for limit in limits]
+    with uncached(volume.mount_point / "cache" / "blocks"):
         turns = in_turn(control, others, ROUNDS if others else 0)
-    reads = (turns.controls, *(turns.of(number) for number in range(len(others))))
-    loads = [_expected(lab, mib_s) for _, mib_s in cases]
-    figures = [_figures(lab, name, of, load) for (name, _), of, load in zip(cases, reads, loads, strict=True)]
-    ratios = [
-        _ratio(f"{name}, against {cases[0][0]}", turns.ratio(number, lambda read: read.per_second), load, loads[0])
-        for number, ((name, _), load) in enumerate(zip(cases[1:], loads[1:], strict=True))
-    ]
-    return (*chain.from_iterable(figures), *ratios)
+    figures, ratios, slowest = list[Measurement](), list[Measurement](), 0.0
+    for number, (case, mib_s) in enumerate(cases.items()):
+        disk = Disk(kind="ebs", bytes_per_second=mib_s * MIB, ios_per_second=iops, latency_seconds=DISK_LATENCY_SECONDS)
+        node = LabNode(vcpus=lab.cores, handlers=bench.cluster.launch.plan.handlers, disk=disk, clients=CLIENTS)
+        predicted = expected(node, read_of(miniature), ALL_HIT, timings_of(miniature))
+        figures += _figures(lab, case, turns.of(number - 1) if number else turns.controls, predicted)
+        if number == 0:
+            slowest = predicted.load.reads_per_second
+            continue
+        ratios.append(
+            Measurement(
+                case=f"{case}, against {next(iter(cases))}",
+                name="throughput",
+                unit="x",
+                measured=turns.ratio(number - 1, lambda read: read.per_second),
+                predicted=predicted.load.reads_per_second / slowest,
+                because=IN_TURN,
+                target=within(0.1),
+            )
+        )
+    return figures + ratios
 
 
-def _read(lab: Experiment, volume: LimitedVolume, group: ControlGroups, mib_s: int) -> DeviceRead:
-    limits = DiskLimits.of_volume(mib_s * MIB, _iops(lab))
+def _read(lab: Experiment, volume: LimitedVolume, group: ControlGroups, limits: DiskLimits) -> DeviceRead:
     group.limit_disk(volume, limits)
     lab.bench.measure(lab.table, lab.quick(lab.seconds / 3))
     before = volume.traffic
     window = lab.bench.measure(lab.table, lab.load(threads=CLIENTS, seconds=WINDOWS * lab.seconds))
-    return DeviceRead(window=window, usage=_device_usage(window, (before, volume.traffic), limits))
-
-
-def _ratio(case: str, measured: float, load: Expected, control: Expected) -> Measurement:
-    return Measurement(
-        case=case,
-        name="throughput",
-        unit="x",
-        measured=measured,
-        predicted=load.load.reads_per_second / control.load.reads_per_second,
-        because=IN_TURN,
-        target=within(0.1),
-    )
+    after, seconds = volume.traffic, window.measured.reads / window.measured.operations_per_second
+    bytes_per_second = (after.read_bytes - before.read_bytes) / seconds
+    ios_per_second = (after.reads - before.reads) / seconds
+    if bytes_per_second >= NEARLY * (limits.read_bytes_per_second or 0):
+        limit = "ebs-throughput"
+    elif ios_per_second >= NEARLY * (limits.read_iops or 0):
+        limit = "ebs-iops"
+    else:
+        limit = "cpu" if window.idle is not None and window.idle <= 1 - NEARLY else "concurrency"
+    return DeviceRead(window=window, bytes_per_second=bytes_per_second, ios_per_second=ios_per_second, limit=limit)
 
 
 def steady_per_second(samples: Sequence[Sample], seconds: float) -> float:
@@ -154,63 +189,9 @@ def steady_per_second(samples: Sequence[Sample], seconds: float) -> float:
     return reads / (steady[-1].seconds - steady[0].seconds)
 
 
-def _throughputs(lab: Experiment) -> tuple[tuple[str, int], ...]:
-    planned = lab.bench.cluster.launch.plan.core.volume("cache").throughput_mib_s
-    factor, why = (planned / DEFAULT_MIB_S, "as planned") if planned > DEFAULT_MIB_S else (2.0, "twice that")
-    here = lab.volume_mib_s
-    bought = round(here * factor)
-    return (f"gp3's default, {here} MiB/s here", here), (f"{why}, {bought} MiB/s here", bought)
-
-
-def _iops(lab: Experiment) -> int:
-    """gp3's own, at the same scale; more throughput comes without more of them."""
-    return round(DEFAULT_IOPS * lab.volume_mib_s / DEFAULT_MIB_S)
-
-
-def _expected(lab: Experiment, mib_s: int) -> Expected:
-    disk = Disk(
-        kind="ebs", bytes_per_second=mib_s * MIB, ios_per_second=_iops(lab), latency_seconds=DISK_LATENCY_SECONDS
-    )
-    node = LabNode(vcpus=lab.cores, handlers=lab.bench.cluster.launch.plan.handlers, disk=disk, clients=CLIENTS)
-    return expected(node, read_of(lab.miniature), ALL_HIT, timings_of(lab.miniature))
-
-
-class DeviceUsage(Struct, frozen=True, kw_only=True):
-    """The device's traffic while the load ran, and the share of each limit that it used."""
-
-    bytes_per_second: float
-    reads_per_second: float
-    limit: str
-
-
-class DeviceRead(Struct, frozen=True, kw_only=True):
-    """A window of reads, and what it used of the device."""
-
-    window: Window
-    usage: DeviceUsage
-
-    @property
-    def per_second(self) -> float:
-        """Return the reads a second while all clients were connected."""
-        return steady_per_second(self.window.samples, self.window.load.seconds)
-
-
-def _device_usage(window: Window, traffic: tuple[Traffic, Traffic], limits: DiskLimits) -> DeviceUsage:
-    before, after = traffic
-    seconds = window.measured.reads / window.measured.operations_per_second
-    bytes_per_second = (after.read_bytes - before.read_bytes) / seconds
-    reads_per_second = (after.reads - before.reads) / seconds
-    if bytes_per_second >= NEARLY * (limits.read_bytes_per_second or 0):
-        limit = "ebs-throughput"
-    elif reads_per_second >= NEARLY * (limits.read_iops or 0):
-        limit = "ebs-iops"
-    else:
-        limit = "cpu" if window.idle is not None and window.idle <= 1 - NEARLY else "concurrency"
-    return DeviceUsage(bytes_per_second=bytes_per_second, reads_per_second=reads_per_second, limit=limit)
-
-
 def _figures(lab: Experiment, case: str, reads: Sequence[DeviceRead], predicted: Expected) -> tuple[Measurement, ...]:
-    figure, window, usage = partial(Measurement, case=case), reads[-1].window, reads[-1].usage
+    figure, last = partial(Measurement, case=case), reads[-1]
+    counted = "according to its own counters, while the load ran"
     return (
         figure(
             name="throughput",
@@ -224,35 +205,22 @@ def _figures(lab: Experiment, case: str, reads: Sequence[DeviceRead], predicted:
         ),
         figure(
             name="bottleneck",
-            unit="",
-            measured=usage.limit,
+            measured=last.limit,
             predicted=predicted.bottleneck,
             because="the resource that was at least nine tenths used, according to the device's counters and the "
             "cores' idle time",
-            target=MeasurementTarget(kind=TargetKind.SAME),
+            target=SAME,
         ),
-        *_device_figures(case, usage, window.measured.operations_per_second, read_of(lab.miniature)),
-        *performance_figures(case, window, "from the limited volume")[1:],
-    )
-
-
-def _device_figures(case: str, usage: DeviceUsage, reads_per_second: float, read: Read) -> tuple[Measurement, ...]:
-    figure, counted = partial(Measurement, case=case), "according to its own counters, while the load ran"
-    return (
-        figure(
-            name="read from the device",
-            unit="MiB/s",
-            measured=usage.bytes_per_second / MIB,
-            because=counted,
-        ),
+        figure(name="read from the device", unit="MiB/s", measured=last.bytes_per_second / MIB, because=counted),
         figure(
             name="of the device for a read",
             unit="kB",
-            measured=usage.bytes_per_second / reads_per_second / KB,
-            predicted=disk_bytes_per_read(read, ALL_HIT) / KB,
+            measured=last.bytes_per_second / last.window.measured.operations_per_second / KB,
+            predicted=disk_bytes_per_read(read_of(lab.miniature), ALL_HIT) / KB,
             because="one block, and the rest of its first and last page",
         ),
-        figure(name="operations of the device", unit="IO/s", measured=usage.reads_per_second, because=counted),
+        figure(name="operations of the device", unit="IO/s", measured=last.ios_per_second, because=counted),
+        *performance_figures(case, last.window, "from the limited volume")[1:],
     )
 
 

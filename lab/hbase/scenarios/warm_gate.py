@@ -111,34 +111,17 @@ class Fill(Struct, frozen=True, kw_only=True):
 
     def hit_ratio(self, since: float) -> float:
         """Return the hit ratio over all servers since that moment."""
-        reads = [self.history.reads(number, since, float("inf")) for number in self.numbers]
-        hits, misses = sum(read.hits for read in reads), sum(read.misses for read in reads)
-        return hits / (hits + misses) if hits + misses else 0.0
+        return self.history.hit_ratio(since, float("inf"))
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Fill the caches of three servers by prefetch, read their progress as the commands do, then let clients read."""
+    """Fill the caches of three servers by prefetch, read their progress as the commands do, then let clients read.
+
+    Raises OperationFailed where the caches are not warm in time.
+    """
     lab = lab.filled()
-    fill = _recorded(lab)
-    return ScenarioResult(
-        figures=(
-            *_remaining(fill),
-            *_gate_figures(fill, AFTER_SECONDS[lab.short]),
-            *(figure for name in fill.gates for figure in _figures(fill, name)),
-        ),
-        charts=tuple(_charts(fill)),
-        limits=(
-            f"{PERIOD_SECONDS:.0f} s stand for the minute after which a node publishes its figures.",
-            f"One thread prefetches on each server, and S3 is so slow that this takes {FILL_SECONDS[lab.short]:.0f} s.",
-            "No client reads before the gate opens: HBase 2.6.2 may stop a prefetch at a block that was read before.",
-        ),
-    )
-
-
-def _recorded(lab: Experiment) -> Fill:
-    """Return the record of a fill, from empty caches until clients have read for a while after the gate opened."""
-    bench, demand = lab.bench, lab.miniature.demand
-    fixed = float(FILL_SECONDS[lab.short])
+    bench, demand, short = lab.bench, lab.miniature.demand, lab.short
+    fixed = float(FILL_SECONDS[short])
     latency_ms = 1000 * fixed * SERVERS / demand.blocks.count
     warm = target(lab.miniature.cache_mib * MIB, demand.everything_bytes / SERVERS)
     load = lab.load(seconds=LOAD_SECONDS, threads=THREADS, target_per_second=READS_PER_SECOND)
@@ -152,18 +135,33 @@ def _recorded(lab: Experiment) -> Fill:
 
         def watch(servers: Servers) -> None:
             readings.append(Reading(at=history.ticks[-1].at, servers=servers))
-            least = format_percent(readings[-1].least_share)
-            bench.say(f"  the least filled cache has {least} of its bytes, {_remaining_text(servers)}")
+            least, seconds = format_percent(readings[-1].least_share), slowest_seconds(servers)
+            remaining = "its rate is not known yet" if seconds is None else f"{format_duration(seconds)} remaining"
+            bench.say(f"  the least filled cache has {least} of its bytes, {remaining}")
 
         read = partial(read_servers, history, bench.cluster.numbers, warm, since)
         if not wait_until_warm(read, WAIT_SECONDS, watch, PERIOD_SECONDS):
-            raise _late(readings[-1])
+            raise OperationFailed.of(
+                where="the caches",
+                what=f"are not warm after {WAIT_SECONDS:.0f} s",
+                why=f"the least filled cache has {format_percent(readings[-1].least_share)} of its bytes",
+                fix="run the scenario again on a quieter machine",
+            )
         with bench.ycsb.steady(lab.table, load, {}):
             start = bench.sample(0.0).cache
             bench.wait_until(lambda now: now.reads > start.reads + READS_PER_SECOND, WAIT_SECONDS)
-            time.sleep(AFTER_SECONDS[lab.short])
-    return Fill(
+            time.sleep(AFTER_SECONDS[short])
+    fill = Fill(
         history=history, numbers=bench.cluster.numbers, target=warm, opened=opened, readings=readings, fixed=fixed
+    )
+    return ScenarioResult(
+        figures=tuple(_figures(fill, AFTER_SECONDS[short])),
+        charts=_charts(fill),
+        limits=(
+            f"{PERIOD_SECONDS:.0f} s stand for the minute after which a node publishes its figures.",
+            f"One thread prefetches on each server, and S3 is so slow that this takes {FILL_SECONDS[short]:.0f} s.",
+            "No client reads before the gate opens: HBase 2.6.2 may stop a prefetch at a block that was read before.",
+        ),
     )
 
 
@@ -190,22 +188,11 @@ def _published(history: ReadHistory, number: int, cache_bytes: int, since: float
             )
 
 
-def _remaining_text(servers: Servers) -> str:
-    seconds = slowest_seconds(servers)
-    return "its rate is not known yet" if seconds is None else f"{format_duration(seconds)} remaining"
+def _figures(fill: Fill, seconds: float) -> Iterator[Measurement]:
+    """Yield the remaining time at each share, the gate's figures, and how full the caches are when each gate opens.
 
-
-def _late(reading: Reading) -> OperationFailed:
-    return OperationFailed.of(
-        where="the caches",
-        what=f"are not warm after {WAIT_SECONDS:.0f} s",
-        why=f"the least filled cache has {format_percent(reading.least_share)} of its bytes",
-        fix="run the scenario again on a quieter machine",
-    )
-
-
-def _remaining(fill: Fill) -> Iterator[Measurement]:
-    """Yield the remaining time that was predicted at each share, and the time that passed until caches were warm."""
+    The remaining time was predicted at each share; measured is the time that passed until the caches were warm.
+    """
     for share in SHARES:
         reading = next(
             reading
@@ -222,61 +209,55 @@ def _remaining(fill: Fill) -> Iterator[Measurement]:
             f" {GATE.share:.0%} of its bytes",
             target=within(0.15),
         )
-
-
-def _gate_figures(fill: Fill, seconds: float) -> tuple[Measurement, ...]:
     opened = fill.readings[-1].at
-    return (
-        Measurement(
-            case=WARM,
-            name="seconds from warm caches until the gate opened",
-            unit="s",
-            measured=opened - fill.warm_at,
-            because="figures are published once a period, and read once a period",
-            target=at_most(2 * PERIOD_SECONDS),
-        ),
-        Measurement(
-            case=WARM,
-            name="hit ratio of the reads afterwards",
-            unit="",
-            measured=fill.hit_ratio(opened),
-            because=f"over all servers, in {seconds:.0f} s with {READS_PER_SECOND:.0f} reads/s; no client read before",
-            target=at_least(GATE.share),
-        ),
+    yield Measurement(
+        case=WARM,
+        name="seconds from warm caches until the gate opened",
+        unit="s",
+        measured=opened - fill.warm_at,
+        because="figures are published once a period, and read once a period",
+        target=at_most(2 * PERIOD_SECONDS),
     )
-
-
-def _figures(fill: Fill, name: str) -> tuple[Measurement, ...]:
-    """Return when a gate opened, and how full the caches were at that time."""
-    figure, moment = partial(Measurement, case=name), fill.gates[name]
-    return (
-        figure(
-            name="seconds until it opened", unit="s", measured=moment - fill.opened, because="since regions were open"
-        ),
-        figure(
+    yield Measurement(
+        case=WARM,
+        name="hit ratio of the reads afterwards",
+        measured=fill.hit_ratio(opened),
+        because=f"over all servers, in {seconds:.0f} s with {READS_PER_SECOND:.0f} reads/s; no client read before",
+        target=at_least(GATE.share),
+    )
+    for name, moment in fill.gates.items():
+        yield Measurement(
+            case=name,
+            name="seconds until it opened",
+            unit="s",
+            measured=moment - fill.opened,
+            because="since regions were open",
+        )
+        yield Measurement(
+            case=name,
             name="share of the planned bytes at that time",
-            unit="",
             measured=fill.share(fill.at(moment)),
             because="over all caches",
             target=at_least(GATE.share) if name == WARM else None,
-        ),
-    )
+        )
 
 
-def _charts(fill: Fill) -> Iterator[Chart]:
+def _charts(fill: Fill) -> tuple[Chart, ...]:
     ticks = [tick for tick in fill.history.ticks if tick.at >= fill.began]
-    yield over_time(
-        "How full the least filled cache is",
-        "share of the planned bytes",
-        [("measured", [(tick.at - fill.began, min(1.0, fill.least_share(tick))) for tick in ticks])],
-    )
     drawn = [reading for reading in fill.readings if reading.least_share >= DRAWN_SHARE]
     known = [(reading.at, slowest_seconds(reading.servers)) for reading in drawn]
-    yield over_time(
-        "Remaining time until the last cache is warm",
-        "seconds",
-        [
-            ("measured", [(at - fill.began, max(0.0, fill.warm_at - at)) for at, _ in known]),
-            ("predicted", [(at - fill.began, seconds) for at, seconds in known if seconds is not None]),
-        ],
+    return (
+        over_time(
+            "How full the least filled cache is",
+            "share of the planned bytes",
+            [("measured", [(tick.at - fill.began, min(1.0, fill.least_share(tick))) for tick in ticks])],
+        ),
+        over_time(
+            "Remaining time until the last cache is warm",
+            "seconds",
+            [
+                ("measured", [(at - fill.began, max(0.0, fill.warm_at - at)) for at, _ in known]),
+                ("predicted", [(at - fill.began, seconds) for at, seconds in known if seconds is not None]),
+            ],
+        ),
     )

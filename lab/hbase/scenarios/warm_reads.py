@@ -15,7 +15,6 @@ from lab.hbase.experiment import (
     IN_TURN,
     Experiment,
     ScenarioResult,
-    Turns,
     at_least,
     at_most,
     in_turn,
@@ -40,7 +39,6 @@ NONE: Final = varied(
     "without a cache of data blocks, for comparison",
 )
 SEQUENTIAL: Final = varied({"fs.s3a.experimental.input.fadvise": "sequential"}, "as rendered")
-PREFETCHED_SECONDS: Final = 600.0
 FEWER: Final = 0.999
 PER_THOUSAND: Final = 1.0
 ONE_CLIENT: Final = 1
@@ -54,48 +52,30 @@ def run(lab: Experiment) -> ScenarioResult:
     bench.serve(LabServer(varied=NONE), cold=True)
     at_once = _warmed_up(lab, threads=ONE_CLIENT)
     sequential = _read(lab, LabServer(varied=NONE | SEQUENTIAL))
-    turns = in_turn(partial(_read, lab, LabServer(varied=NONE)), [partial(_warm, lab)])
-    return ScenarioResult(
-        figures=(
-            *_figures("no cache, S3 at once", (at_once,), lab),
-            *_figures("no cache, S3 as far as it is", turns.controls, lab),
-            *_figures("no cache, read policy as rendered (sequential)", (sequential,), lab),
-            *_warm_figures(turns),
-        ),
-        limits=(
-            "Without added latency, a GET takes the CPU time of the S3 server, its proxy and S3A on the same cores.",
-        ),
-    )
-
-
-def _read(lab: Experiment, server: LabServer) -> Window:
-    """A window of reads of a server that was started so, at S3's latency."""
-    lab.bench.serve(server, cold=False)
-    lab.bench.store.set(lab.bench.latency)
-    return _warmed_up(lab)
-
-
-def _warm(lab: Experiment) -> Window:
-    lab.bench.serve(LabServer(), cold=False)
-    lab.bench.wait_until_still(PREFETCHED_SECONDS)
-    lab.bench.store.set(lab.bench.latency)
-    return _warmed_up(lab)
-
-
-def _warmed_up(lab: Experiment, threads: int = CLIENTS) -> Window:
-    """A window of reads, once the server's code has been compiled by others."""
-    lab.bench.measure(lab.table, lab.quick(lab.seconds / 2))
-    return lab.bench.measure(lab.table, lab.load(threads=threads))
-
-
-def _warm_figures(turns: Turns[Window]) -> tuple[Measurement, ...]:
-    figure, windows = partial(Measurement, case="warm cache"), turns.of(0)
-    warm, none = gets_per_1000_reads(windows), gets_per_1000_reads(turns.controls)
-    return (
-        *performance_figures("warm cache", windows[-1], "every read hits the BucketCache"),
+    turns = in_turn(partial(_read, lab, LabServer(varied=NONE)), [partial(_read, lab, LabServer(), prefetched=True)])
+    blocks, figures = lab.miniature.demand.blocks.per_read, list[Measurement]()
+    for case, windows in (
+        ("no cache, S3 at once", (at_once,)),
+        ("no cache, S3 as far as it is", turns.controls),
+        ("no cache, read policy as rendered (sequential)", (sequential,)),
+    ):
+        figures += [
+            *performance_figures(case, windows[-1], "every block from S3"),
+            Measurement(
+                case=case,
+                name="GETs per 1,000 reads",
+                measured=gets_per_1000_reads(windows),
+                predicted=1000 * blocks,
+                because=f"{blocks:.2f} blocks for each read, one GET for each block",
+                target=within(0.05),
+            ),
+        ]
+    warm = gets_per_1000_reads(turns.of(0))
+    figure = partial(Measurement, case="warm cache")
+    figures += [
+        *performance_figures("warm cache", turns.of(0)[-1], "every read hits the BucketCache"),
         figure(
             name="GETs per 1,000 reads",
-            unit="",
             measured=warm,
             predicted=0.0,
             because="every block is cached",
@@ -103,8 +83,7 @@ def _warm_figures(turns: Turns[Window]) -> tuple[Measurement, ...]:
         ),
         figure(
             name="GETs saved",
-            unit="",
-            measured=1 - warm / none,
+            measured=1 - warm / gets_per_1000_reads(turns.controls),
             because="as a share of the GETs that the same reads need without a cache",
             target=at_least(FEWER),
         ),
@@ -115,26 +94,33 @@ def _warm_figures(turns: Turns[Window]) -> tuple[Measurement, ...]:
             because=f"{IN_TURN}. The ratio is that of this machine and this latency; only the GETs per read carry "
             "over to a cluster",
         ),
+    ]
+    return ScenarioResult(
+        figures=tuple(figures),
+        limits=(
+            "Without added latency, a GET takes the CPU time of the S3 server, its proxy and S3A on the same cores.",
+        ),
     )
+
+
+def _read(lab: Experiment, server: LabServer, *, prefetched: bool = False) -> Window:
+    """A window of reads of a server that was started so, at S3's latency; with `prefetched`, after its prefetch."""
+    lab.bench.serve(server, cold=False)
+    if prefetched:
+        lab.bench.wait_until_still()
+    lab.bench.store.set(lab.bench.latency)
+    return _warmed_up(lab)
+
+
+def _warmed_up(lab: Experiment, threads: int = CLIENTS) -> Window:
+    """A window of reads, once the server's code has been compiled by others."""
+    lab.bench.measure(lab.table, lab.quick(lab.seconds / 2))
+    return lab.bench.measure(lab.table, lab.load(threads=threads))
 
 
 def gets_per_1000_reads(windows: Sequence[Window]) -> float:
     """Return the GETs of all windows over their reads."""
     return 1000 * sum(window.gets for window in windows) / max(1.0, sum(window.measured.reads for window in windows))
-
-
-def _figures(case: str, windows: Sequence[Window], lab: Experiment) -> tuple[Measurement, ...]:
-    blocks = lab.miniature.demand.blocks.per_read
-    gets = Measurement(
-        case=case,
-        name="GETs per 1,000 reads",
-        unit="",
-        measured=gets_per_1000_reads(windows),
-        predicted=1000 * blocks,
-        because=f"{blocks:.2f} blocks for each read, one GET for each block",
-        target=within(0.05),
-    )
-    return (*performance_figures(case, windows[-1], "every block from S3"), gets)
 
 
 MULTI_GET_TITLE: Final = "Multi-gets"
@@ -144,29 +130,32 @@ KEYS: Final = (1, 10)
 
 def run_multi_get(lab: Experiment) -> ScenarioResult:
     """Read single rows, then ten rows in each request, from a warm cache."""
-    lab = lab.filled()
-    table, bench = lab.table, lab.bench
-    bench.serve(LabServer(), cold=False)
-    bench.wait_until_still(PREFETCHED_SECONDS)
-    bench.measure(table, lab.quick(lab.seconds / 2))
-    figures = []
+    lab = _warm(lab)
+    figures = list[Measurement]()
     for keys in KEYS:
-        window = bench.measure(table, lab.load(keys_per_read=keys))
-        blocks = read_of(lab.miniature, keys).blocks
+        window = lab.bench.measure(lab.table, lab.load(keys_per_read=keys))
         case = f"{keys} {'row' if keys == 1 else 'rows'} a request"
         figures += [
             *performance_figures(case, window, "requests, not rows"),
             Measurement(
                 case=case,
                 name="blocks a request",
-                unit="",
                 measured=window.lookups / max(1, window.measured.reads),
-                predicted=blocks,
+                predicted=read_of(lab.miniature, keys).blocks,
                 because="each row lies elsewhere in the table",
                 target=within(0.05),
             ),
         ]
     return ScenarioResult(figures=tuple(figures))
+
+
+def _warm(lab: Experiment) -> Experiment:
+    """Return the experiment with its table filled and cached by prefetch, and read for a while."""
+    lab = lab.filled()
+    lab.bench.serve(LabServer(), cold=False)
+    lab.bench.wait_until_still()
+    lab.bench.measure(lab.table, lab.quick(lab.seconds / 2))
+    return lab
 
 
 YCSB_MIXES_TITLE: Final = "YCSB A, C and F"
@@ -181,20 +170,15 @@ MIXES: Final = {
 
 def run_ycsb_mixes(lab: Experiment) -> ScenarioResult:
     """Run YCSB's mixes with Zipfian keys; the read-only mix comes first, because updates change the table."""
-    lab = lab.filled()
-    table, bench = lab.table, lab.bench
-    bench.serve(LabServer(), cold=False)
-    bench.wait_until_still(PREFETCHED_SECONDS)
-    bench.measure(table, lab.quick(lab.seconds / 2))
-    figures = []
+    lab = _warm(lab)
+    figures = list[Measurement]()
     for name, mix in MIXES.items():
-        window = bench.measure(table, lab.load(distribution="zipfian", **mix))
+        window = lab.bench.measure(lab.table, lab.load(distribution="zipfian", **mix))
         figures += [
             *performance_figures(name, window, "operations of all kinds"),
             Measurement(
                 case=name,
                 name="hit ratio",
-                unit="",
                 measured=window.hit_ratio,
                 because="updates stay in the memstore, which is flushed less often than once in a window",
                 target=at_least(0.995),

@@ -19,7 +19,7 @@ from lab.hbase.experiment import (
     over_time,
     within,
 )
-from lab.hbase.recording import Recording, Window
+from lab.hbase.recording import Recording
 from lab.hbase.result import Measurement
 from lab.hbase.store import Settings
 from lab.prediction import popularity_of, swing_of
@@ -39,28 +39,67 @@ EDGE_SAMPLES: Final = 6
 
 def run(lab: Experiment) -> ScenarioResult:
     """Warm the cache by prefetch and by reads, each from an empty cache."""
-    read = _by_reads(lab)
-    prefetched = _by_prefetch(lab)
-    return ScenarioResult(
-        figures=read.figures + prefetched.figures,
-        charts=read.charts + prefetched.charts,
-        recorded=read.recorded + prefetched.recorded,
-        limits=("Latencies are independent draws from a distribution; the real S3 also has slow periods.",),
+    return ScenarioResult.joined(
+        (_by_reads(lab.filled()), _by_prefetch(lab)),
+        ("Latencies are independent draws from a distribution; the real S3 also has slow periods.",),
     )
 
 
 def _by_reads(lab: Experiment) -> ScenarioResult:
-    lab = lab.filled()
-    table, bench = lab.table, lab.bench
+    bench, miniature = lab.bench, lab.miniature
     bench.serve(LabServer(varied=COLD), cold=True)
     bench.store.set(bench.latency)
     seconds = READING_WINDOWS * lab.seconds
-    window = bench.measure(table, lab.load(seconds=seconds))
-    drawn = _expected(lab, window, seconds)
-    measured = hit_ratios(window.samples)
+    window = bench.measure(lab.table, lab.load(seconds=seconds))
+    # The calculator's curve has the speed of reads in the run's own first and last seconds. The very first second is
+    # the clients' own start.
+    rates = [
+        (after.cache.reads - before.cache.reads) / (after.seconds - before.seconds)
+        for before, after in pairwise(window.samples)
+    ]
+    reading = [rate for rate in rates if rate > 0]
+    cold, warm = median(reading[1 : EDGE_SAMPLES + 1]), median(reading[-EDGE_SAMPLES:])
+    popularity = popularity_of(miniature, UNIFORM)
+    swing = swing_of(miniature, miniature.cache_mib, miniature.demand.sizes)
+    resident = popularity.total_blocks if swing.full_blocks >= popularity.total_blocks else swing.blocks_after_eviction
+    drawn = curve(
+        popularity,
+        CacheCapacity.of(slots=swing.full_blocks / ACCEPT_FACTOR, blocks_after_eviction=resident),
+        WarmUpLoad(
+            accesses_per_second=rate_between(cold, warm),
+            prefetched_blocks_per_second=0.0,
+            hours=seconds / SECONDS_PER_HOUR,
+        ),
+    )
+    measured, hours = hit_ratios(window.samples), hours_to(USEFUL, drawn)
     predicted = [(hour * SECONDS_PER_HOUR, ratio) for hour, ratio in drawn]
+    last = [ratio for _, ratio in measured[-EDGE_SAMPLES:]]
+    figure = partial(Measurement, case="by reads")
     return ScenarioResult(
-        figures=_reading_figures(lab, window, drawn),
+        figures=(
+            figure(
+                name="GETs until warm",
+                measured=float(window.gets),
+                predicted=float(miniature.demand.blocks.count),
+                because="each block is read from S3 once",
+                target=within(0.05),
+            ),
+            figure(
+                name=f"seconds to a hit ratio of {USEFUL}",
+                unit="s",
+                measured=next((at for at, ratio in measured if ratio >= USEFUL), NEVER),
+                predicted=NEVER if hours is None else SECONDS_PER_HOUR * hours,
+                because="after A reads, a block of weight w has been read with probability 1 - e^-wA; speeds are as "
+                "measured",
+            ),
+            figure(
+                name="hit ratio at the end",
+                measured=sum(last) / max(1, len(last)),
+                predicted=drawn[-1][1],
+                because="everything fits",
+                target=at_least(0.99),
+            ),
+        ),
         charts=(
             over_time(
                 "Hit ratio while reads alone warm the cache",
@@ -70,62 +109,6 @@ def _by_reads(lab: Experiment) -> ScenarioResult:
             over_time("GETs while reads warm the cache", "GETs/s", [("measured", gets_per_second(window.samples))]),
         ),
         recorded=(Recording(name="warming by reads", samples=window.samples),),
-    )
-
-
-def _reading_figures(
-    lab: Experiment, window: Window, drawn: tuple[tuple[float, float], ...]
-) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case="by reads")
-    measured = hit_ratios(window.samples)
-    last = [ratio for _, ratio in measured[-EDGE_SAMPLES:]]
-    hours = hours_to(USEFUL, drawn)
-    return (
-        figure(
-            name="GETs until warm",
-            unit="",
-            measured=float(window.gets),
-            predicted=float(lab.miniature.demand.blocks.count),
-            because="each block is read from S3 once",
-            target=within(0.05),
-        ),
-        figure(
-            name=f"seconds to a hit ratio of {USEFUL}",
-            unit="s",
-            measured=next((at for at, ratio in measured if ratio >= USEFUL), NEVER),
-            predicted=NEVER if hours is None else SECONDS_PER_HOUR * hours,
-            because="after A reads, a block of weight w has been read with probability 1 - e^-wA; speeds are as "
-            "measured",
-        ),
-        figure(
-            name="hit ratio at the end",
-            unit="",
-            measured=sum(last) / max(1, len(last)),
-            predicted=drawn[-1][1],
-            because="everything fits",
-            target=at_least(0.99),
-        ),
-    )
-
-
-def _expected(lab: Experiment, window: Window, seconds: float) -> tuple[tuple[float, float], ...]:
-    """Return the calculator's curve, at the speed of reads in the run's own first and last seconds."""
-    rates = [
-        (after.cache.reads - before.cache.reads) / (after.seconds - before.seconds)
-        for before, after in pairwise(window.samples)
-    ]
-    reading = [rate for rate in rates if rate > 0]
-    # The first second is the clients' own start.
-    cold, warm = median(reading[1 : EDGE_SAMPLES + 1]), median(reading[-EDGE_SAMPLES:])
-    miniature = lab.miniature
-    popularity = popularity_of(miniature, UNIFORM)
-    swing = swing_of(miniature, miniature.cache_mib, miniature.demand.sizes)
-    resident = popularity.total_blocks if swing.full_blocks >= popularity.total_blocks else swing.blocks_after_eviction
-    course = WarmUpLoad(
-        accesses_per_second=rate_between(cold, warm), prefetched_blocks_per_second=0.0, hours=seconds / SECONDS_PER_HOUR
-    )
-    return curve(
-        popularity, CacheCapacity.of(slots=swing.full_blocks / ACCEPT_FACTOR, blocks_after_eviction=resident), course
     )
 
 
@@ -140,32 +123,30 @@ def _by_prefetch(lab: Experiment) -> ScenarioResult:
     with bench.sampled() as samples:
         seconds = bench.wait_until_still(PREFETCHED_SECONDS)
     requests = bench.store.counters() - before
-    cached = samples[-1].cache.l2_blocks if samples else 0
+    figure = partial(Measurement, case="by prefetch")
     return ScenarioResult(
-        figures=_prefetch_figures(lab, cached, seconds, requests.store_file_gets),
+        figures=(
+            figure(
+                name="blocks cached",
+                measured=float(samples[-1].cache.l2_blocks if samples else 0),
+                predicted=float(blocks),
+                because="every block of every store file, read when the file is opened",
+                target=within(0.01),
+            ),
+            figure(
+                name="seconds from the server's first answer",
+                unit="s",
+                measured=seconds,
+                because=f"{bench.cluster.launch.plan.prefetch_threads} threads; the time includes opening regions",
+            ),
+            figure(
+                name="GETs of store files",
+                measured=float(requests.store_file_gets),
+                because="as S3A's read policy issues them",
+            ),
+        ),
         charts=(
             over_time("Share of the blocks cached while prefetching", "share", [("measured", fill(samples, blocks))]),
         ),
         recorded=(Recording(name="warming by prefetch", samples=tuple(samples)),),
-    )
-
-
-def _prefetch_figures(lab: Experiment, cached: int, seconds: float, gets: int) -> tuple[Measurement, ...]:
-    figure = partial(Measurement, case="by prefetch")
-    return (
-        figure(
-            name="blocks cached",
-            unit="",
-            measured=float(cached),
-            predicted=float(lab.miniature.demand.blocks.count),
-            because="every block of every store file, read when the file is opened",
-            target=within(0.01),
-        ),
-        figure(
-            name="seconds from the server's first answer",
-            unit="s",
-            measured=seconds,
-            because=f"{lab.bench.cluster.launch.plan.prefetch_threads} threads; the time includes opening regions",
-        ),
-        figure(name="GETs of store files", unit="", measured=float(gets), because="as S3A's read policy issues them"),
     )

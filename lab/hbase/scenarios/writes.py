@@ -18,17 +18,16 @@ from msgspec.structs import fields, replace
 
 from lab.hbase.cluster import LabCluster, LabServer
 from lab.hbase.configuration import SCALE, varied
-from lab.hbase.experiment import IN_TURN, Experiment, ScenarioResult, family_of, in_turn, within
+from lab.hbase.experiment import IN_TURN, SAME, UNCOMPRESSED, Experiment, ScenarioResult, family_of, in_turn, within
 from lab.hbase.hdfs import running_hdfs
 from lab.hbase.jmx import SERVER_BEAN, bean
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.result import Measurement
 from lab.hbase.ycsb import YcsbTable
 from lab.machine.control_groups import buffered_limit_unavailable as no_limits
 from lab.machine.control_groups import limited_writes
 from lab.machine.volume import LimitedVolume
 from lab.machine.volume import unavailable as no_volumes
 from lab.prediction import WritingLab, write_limit, writing_server
-from lab.scaled_plan import ScaledPlan, Small, miniature_demand
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import GIB, MIB
 from warmbase.sizing.server.write_path import WritingServer
@@ -48,7 +47,6 @@ class WriteCounters(Struct, frozen=True, kw_only=True):
     flushed_bytes: int
     compacted_input_bytes: int
     compacted_bytes: int
-    blocked_ms: int
     blocked_requests: int
     device_bytes: int
 
@@ -63,7 +61,6 @@ class WriteCounters(Struct, frozen=True, kw_only=True):
             flushed_bytes=int(server["flushedOutputBytes"]),
             compacted_input_bytes=int(server["compactedInputBytes"]),
             compacted_bytes=int(server["compactedOutputBytes"]),
-            blocked_ms=int(server["updatesBlockedTime"]),
             blocked_requests=int(server["blockedRequestCount"]),
             device_bytes=device_bytes,
         )
@@ -101,88 +98,6 @@ def write_counters(cluster: LabCluster, volume: LimitedVolume | None = None) -> 
     return WriteCounters.of(log, server, volume.traffic.written_bytes if volume else 0)
 
 
-TOLERANCE: Final = 0.15
-
-
-def log_figures(model: WritingServer, counts: WriteCounters) -> tuple[Measurement, ...]:
-    """Return the bytes of one cell in the log and on its volume, measured and predicted."""
-    figure = partial(Measurement, case="the log", unit="B")
-    return (
-        figure(
-            name="of the log for a cell",
-            measured=counts.log_bytes / counts.log_edits,
-            predicted=model.cells.log_bytes,
-            because="HBase's `writtenBytes` over its edits",
-            target=within(0.05),
-        ),
-        figure(
-            name="of the volume for a cell",
-            measured=counts.device_bytes / counts.log_edits,
-            predicted=model.log_bytes,
-            because="one copy of the log with HDFS's checksums",
-            target=within(TOLERANCE),
-        ),
-    )
-
-
-def flush_figures(model: WritingServer, whole: WriteWindow) -> tuple[Measurement, ...]:
-    """Return the flushes and their cells, measured and predicted."""
-    counts, minutes = whole.counts, whole.seconds / 60
-    flushed_cells = counts.flushed_heap_bytes / model.cells.key_value_bytes
-    figure = partial(Measurement, case="store files")
-    return (
-        figure(
-            name="cells of a flush",
-            unit="",
-            measured=flushed_cells / counts.flushes,
-            predicted=model.flush_cells,
-            because="the flush size over the heap of a cell; measured by the bytes of the flushed cells",
-            target=within(TOLERANCE),
-        ),
-        figure(
-            name="flushes",
-            unit="a minute",
-            measured=counts.flushes / minutes,
-            predicted=counts.log_edits / model.flush_cells / minutes,
-            because="the cells that were written, over those of a flush",
-            target=within(TOLERANCE),
-        ),
-    )
-
-
-def store_file_figures(model: WritingServer, whole: WriteWindow) -> tuple[Measurement, ...]:
-    """Return what flushes and compactions write for a cell, measured and predicted."""
-    counts = whole.counts
-    flushed_cells = counts.flushed_heap_bytes / model.cells.key_value_bytes
-    figure = partial(Measurement, case="store files")
-    return (
-        figure(
-            name="store file of a cell",
-            unit="B",
-            measured=counts.flushed_bytes / flushed_cells,
-            predicted=model.cells.stored_bytes,
-            because="bytes of the files of flushes, over the cells in them",
-            target=within(TOLERANCE),
-        ),
-        figure(
-            name="write amplification",
-            unit="x",
-            measured=1 + counts.compacted_bytes / counts.flushed_bytes,
-            predicted=model.settings.amplification,
-            because="bytes of all store files over those of flushes. `hbase.hstore.compaction.min.size` is one flush, "
-            "as in the plan; its default of 128 MiB would rewrite these small regions with every second flush",
-            target=within(TOLERANCE),
-        ),
-        figure(
-            name="read by compactions",
-            unit="x",
-            measured=counts.compacted_input_bytes / counts.flushed_bytes,
-            predicted=model.settings.amplification - 1,
-            because="bytes of the files that compactions read, over those of flushes",
-        ),
-    )
-
-
 TITLE: Final = "Writes"
 QUESTION: Final = "At which rate does HBase block writes, and what do its log, flushes and compactions write?"
 CELL_BYTES: Final = 2_000
@@ -206,37 +121,76 @@ NEARLY: Final = 0.9
 ENDING_SECONDS: Final = 15.0
 CARRIED: Final = 0.8
 """The part of the predicted rate that must be carried without blocking."""
+TOLERANCE: Final = 0.15
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Return writes on volumes of two rates in turn, or the reason why no volume can be limited here."""
+    """Return writes on volumes of two rates in turn, or the reason why no volume can be limited here.
+
+    At last, the clients write at a rate that the faster volume should carry.
+    """
     reason = no_volumes() or no_limits()
     if reason is not None:
-        return ScenarioResult(figures=(), limits=(f"Not shown here: {reason}. A log would go to the page cache.",))
-    small = cells_of(lab)
+        return ScenarioResult.not_shown(f"{reason}. A log would go to the page cache.")
+    small = lab.scaled(DATA_BYTES, cell_bytes=CELL_BYTES, **UNCOMPRESSED)
     table = YcsbTable(name="writes", rows=small.rows, value_bytes=CELL_BYTES)
     lab = replace(lab, table=table, miniature=small)
+    cluster = lab.bench.cluster
     lab.bench.table(table, family_of(table, small), REGIONS)
-    place = lab.bench.cluster.place
     with ExitStack() as stack:
-        volume = stack.enter_context(
-            LimitedVolume(directory=place.root / "images", mount_point=place.volumes / "log", size_bytes=VOLUME_BYTES)
-        )
-        uri = stack.enter_context(running_hdfs(lab.bench.cluster, volume.mount_point))
-        stack.callback(lab.bench.cluster.stop_servers)
-        server = _server(uri)
+        volume = stack.enter_context(lab.volume("log", VOLUME_BYTES))
+        uri = stack.enter_context(running_hdfs(cluster, volume.mount_point))
+        stack.callback(cluster.stop_servers)
+        settings = {
+            "hbase.wal.dir": f"{uri}/wal",
+            "dfs.replication": "1",
+            # The asynchronous writer of HBase 2.6.2 as built for Hadoop 2 does not find the classes of Hadoop 3.
+            "hbase.wal.provider": "filesystem",
+            "hbase.wal.meta_provider": "filesystem",
+            "hbase.hregion.memstore.flush.size": str(FLUSH_BYTES),
+            "hbase.hstore.compaction.min.size": str(FLUSH_BYTES),
+            "hbase.hstore.compaction.max.size.offpeak": None,
+            "hbase.offpeak.start.hour": None,
+            "hbase.offpeak.end.hour": None,
+        }
+        server = LabServer(varied=varied(settings, f"a log in HDFS, {SCALE}, and no night"))
         lab.bench.serve(server, cold=True)
-        model = writing_server(
-            WritingLab(
-                miniature=small,
-                properties=lab.bench.cluster.site(server).properties,
-                regions=REGIONS,
-                vcpus=lab.cores,
-            )
-        )
-        figures = _figures(lab, volume, model)
+        properties = cluster.site(server).properties
+        model = writing_server(WritingLab(miniature=small, properties=properties, regions=REGIONS, vcpus=lab.cores))
+        limits = [write_limit(model, Rates(bytes_per_second=rate * MIB, ios_per_second=inf)) for rate in VOLUMES_MIB_S]
+        slow, fast = (partial(_written, lab, volume, rate) for rate in VOLUMES_MIB_S)
+        begun, before = time.monotonic(), write_counters(cluster, volume)
+        turns = in_turn(slow, [fast])
+        offered = CARRIED * limits[-1].max_bytes_per_second / CELL_BYTES
+        carried = _written(lab, volume, VOLUMES_MIB_S[-1], offered)
+        counts = write_counters(cluster, volume) - before
+        whole = WriteWindow(seconds=time.monotonic() - begun, counts=counts)
     return ScenarioResult(
-        figures=figures,
+        figures=(
+            *_rate_figures(VOLUMES_MIB_S[0], limits[0], turns.controls),
+            *_rate_figures(VOLUMES_MIB_S[1], limits[1], turns.of(0)),
+            Measurement(
+                case=f"{VOLUMES_MIB_S[-1]} MiB/s against {VOLUMES_MIB_S[0]} MiB/s",
+                name="cells written",
+                unit="x",
+                measured=turns.ratio(0, lambda window: window.per_second),
+                predicted=limits[-1].max_bytes_per_second / limits[0].max_bytes_per_second,
+                because=IN_TURN,
+                target=within(TOLERANCE),
+            ),
+            Measurement(
+                case=f"{CARRIED:.0%} of the rate that {VOLUMES_MIB_S[-1]} MiB/s should allow",
+                name="cells written",
+                unit="cells/s",
+                measured=carried.per_second,
+                predicted=offered,
+                because="what was offered; no write should wait for the volume. YCSB's clients make up for the writes "
+                f"that they are late with, as after the start of their JVM, so the window begins {PACED} times as late "
+                "as the others, and is as many times as long",
+                target=within(0.05),
+            ),
+            *_file_figures(model, whole),
+        ),
         limits=(
             "The log has one copy here. Parts of uploads lie elsewhere, and the network is this machine's.",
             (
@@ -244,74 +198,6 @@ def run(lab: Experiment) -> ScenarioResult:
                 "Hadoop 2 does not run on Hadoop 3."
             ),
         ),
-    )
-
-
-def cells_of(lab: Experiment) -> ScaledPlan:
-    """Return less data in longer cells, uncompressed."""
-    workload = replace(
-        lab.miniature.workload, cell_bytes=CELL_BYTES, codec="none", compression_ratio=1.0, encoding="NONE"
-    )
-    small = Small(memory_bytes=lab.miniature.heap_mib * MIB, data_bytes=DATA_BYTES)
-    demand = miniature_demand(workload, lab.release, small)
-    return replace(lab.miniature, workload=demand.blocks.workload, demand=demand)
-
-
-def _server(uri: str) -> LabServer:
-    settings = {
-        "hbase.wal.dir": f"{uri}/wal",
-        "dfs.replication": "1",
-        # The asynchronous writer of HBase 2.6.2 as built for Hadoop 2 does not find the classes of Hadoop 3.
-        "hbase.wal.provider": "filesystem",
-        "hbase.wal.meta_provider": "filesystem",
-        "hbase.hregion.memstore.flush.size": str(FLUSH_BYTES),
-        "hbase.hstore.compaction.min.size": str(FLUSH_BYTES),
-        "hbase.hstore.compaction.max.size.offpeak": None,
-        "hbase.offpeak.start.hour": None,
-        "hbase.offpeak.end.hour": None,
-    }
-    return LabServer(varied=varied(settings, f"a log in HDFS, {SCALE}, and no night"))
-
-
-def _figures(lab: Experiment, volume: LimitedVolume, model: WritingServer) -> tuple[Measurement, ...]:
-    """Write without pause on each volume in turn, then at a rate that the last one should carry."""
-    limits = [write_limit(model, Rates(bytes_per_second=rate * MIB, ios_per_second=inf)) for rate in VOLUMES_MIB_S]
-    slow, fast = (partial(_written, lab, volume, rate) for rate in VOLUMES_MIB_S)
-    begun, before = time.monotonic(), write_counters(lab.bench.cluster, volume)
-    turns = in_turn(slow, [fast])
-    offered = CARRIED * limits[-1].max_bytes_per_second / CELL_BYTES
-    carried = _written(lab, volume, VOLUMES_MIB_S[-1], offered)
-    counts = write_counters(lab.bench.cluster, volume) - before
-    whole = WriteWindow(seconds=time.monotonic() - begun, counts=counts)
-    return (
-        *(
-            figure
-            for rate, limit, windows in zip(VOLUMES_MIB_S, limits, (turns.controls, turns.of(0)), strict=True)
-            for figure in _rate_figures(rate, limit, windows)
-        ),
-        Measurement(
-            case=f"{VOLUMES_MIB_S[-1]} MiB/s against {VOLUMES_MIB_S[0]} MiB/s",
-            name="cells written",
-            unit="x",
-            measured=turns.ratio(0, lambda window: window.per_second),
-            predicted=limits[-1].max_bytes_per_second / limits[0].max_bytes_per_second,
-            because=IN_TURN,
-            target=within(TOLERANCE),
-        ),
-        Measurement(
-            case=f"{CARRIED:.0%} of the rate that {VOLUMES_MIB_S[-1]} MiB/s should allow",
-            name="cells written",
-            unit="cells/s",
-            measured=carried.per_second,
-            predicted=offered,
-            because="what was offered; no write should wait for the volume. YCSB's clients make up for the writes that "
-            f"they are late with, as after the start of their JVM, so the window begins {PACED} times as late as the "
-            "others, and is as many times as long",
-            target=within(0.05),
-        ),
-        *log_figures(model, whole.counts),
-        *flush_figures(model, whole),
-        *store_file_figures(model, whole),
     )
 
 
@@ -361,24 +247,79 @@ def _rate_figures(mib_per_second: int, limit: WriteResource, windows: Sequence[W
         ),
         figure(
             name="bottleneck",
-            unit="",
             measured="log-throughput" if used >= NEARLY else "another",
             predicted=limit.name,
             because="the volume's own counter was at least nine tenths of its limit",
-            target=MeasurementTarget(kind=TargetKind.SAME),
+            target=SAME,
         ),
-        figure(
-            name="use of the volume",
-            unit="",
-            measured=used,
-            because="bytes that its device wrote, over its limit",
-        ),
+        figure(name="use of the volume", measured=used, because="bytes that its device wrote, over its limit"),
         figure(
             name="writes blocked by memstore or store files",
-            unit="",
             measured=float(sum(window.counts.blocked_requests for window in windows)),
             predicted=0.0,
             because="HBase's `blockedRequestCount`: the log is the limit, and flushes and compactions keep up",
-            target=MeasurementTarget(kind=TargetKind.SAME),
+            target=SAME,
+        ),
+    )
+
+
+def _file_figures(model: WritingServer, whole: WriteWindow) -> tuple[Measurement, ...]:
+    """Return what the log, the flushes and the compactions of the whole time write, measured and predicted."""
+    counts, minutes = whole.counts, whole.seconds / 60
+    flushed_cells = counts.flushed_heap_bytes / model.cells.key_value_bytes
+    log, files = partial(Measurement, case="the log", unit="B"), partial(Measurement, case="store files")
+    return (
+        log(
+            name="of the log for a cell",
+            measured=counts.log_bytes / counts.log_edits,
+            predicted=model.cells.log_bytes,
+            because="HBase's `writtenBytes` over its edits",
+            target=within(0.05),
+        ),
+        log(
+            name="of the volume for a cell",
+            measured=counts.device_bytes / counts.log_edits,
+            predicted=model.log_bytes,
+            because="one copy of the log with HDFS's checksums",
+            target=within(TOLERANCE),
+        ),
+        files(
+            name="cells of a flush",
+            measured=flushed_cells / counts.flushes,
+            predicted=model.flush_cells,
+            because="the flush size over the heap of a cell; measured by the bytes of the flushed cells",
+            target=within(TOLERANCE),
+        ),
+        files(
+            name="flushes",
+            unit="a minute",
+            measured=counts.flushes / minutes,
+            predicted=counts.log_edits / model.flush_cells / minutes,
+            because="the cells that were written, over those of a flush",
+            target=within(TOLERANCE),
+        ),
+        files(
+            name="store file of a cell",
+            unit="B",
+            measured=counts.flushed_bytes / flushed_cells,
+            predicted=model.cells.stored_bytes,
+            because="bytes of the files of flushes, over the cells in them",
+            target=within(TOLERANCE),
+        ),
+        files(
+            name="write amplification",
+            unit="x",
+            measured=1 + counts.compacted_bytes / counts.flushed_bytes,
+            predicted=model.settings.amplification,
+            because="bytes of all store files over those of flushes. `hbase.hstore.compaction.min.size` is one flush, "
+            "as in the plan; its default of 128 MiB would rewrite these small regions with every second flush",
+            target=within(TOLERANCE),
+        ),
+        files(
+            name="read by compactions",
+            unit="x",
+            measured=counts.compacted_input_bytes / counts.flushed_bytes,
+            predicted=model.settings.amplification - 1,
+            because="bytes of the files that compactions read, over those of flushes",
         ),
     )
