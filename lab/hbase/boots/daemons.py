@@ -37,7 +37,6 @@ from lab.scaled_plan import Small, miniature
 from warmbase.configurations import node_files
 from warmbase.configurations.launch import Launch, classifications, launch_of
 from warmbase.configurations.node_files import site_properties
-from warmbase.environments.environment import Environment
 from warmbase.environments.override import Override
 from warmbase.environments.planning import compared_plans
 from warmbase.environments.reader import read_environment
@@ -46,7 +45,6 @@ from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import GIB, MIB
 from warmbase.sizing.cache.allocator import BucketAllocator
 from warmbase.sizing.modes import MODES
-from warmbase.sizing.plan import Plan
 
 PROJECT: Final = Path(__file__).parents[3]
 FOLDERS: Final = ("environments", "tests/environments/examples")
@@ -89,8 +87,36 @@ def environment_files() -> tuple[Path, ...]:
 
 
 def cases() -> tuple[BootCase, ...]:
-    """Return all launches to boot, each distinct rendering once."""
-    return tuple(distinct([*_of_files(), *_varied(read_environment(VARIED))], "core"))
+    """Return all launches to boot, each distinct rendering once: those of files, and one environment varied.
+
+    The lab boots no other HBase in place of a release's own, so the varied environment has the newest release of each
+    HBase that the lab has.
+    """
+    candidates = list[tuple[str, Launch]]()
+    for file in environment_files():
+        environment = read_environment(str(file))
+        for name, cluster in environment.clusters.items():
+            candidates.append((f"{environment.name} {name}", launch_of(environment, cluster)))
+    environment = read_environment(VARIED)
+    name = f"{environment.name} {environment.active.name}"
+    newest = {f"{HBASE}{'.'.join(map(str, release.hbase))}": label for label, release in releases().items()}
+    for label in (*(label for jars, label in newest.items() if jars in hbase_sets()), WITHOUT_ZGC):
+        plans = compared_plans(replace(environment, release=label), environment.active)
+        for mode, role in product(MODES.values(), ("active", "replica")):
+            cluster = replace(environment.active, role=role)
+            read = replace(environment, release=label, mode=mode, clusters={cluster.name: cluster})
+            if role == "active" or mode.keeps_data_in_s3:
+                settings = classifications(read, plans[mode])
+                candidates.append((name, Launch(environment=read, plan=plans[mode], settings=settings)))
+            if label == WITHOUT_ZGC:
+                break
+    read = replace(environment, overrides=(DECOMPRESSED,))
+    candidates.append((f"{name}, cachecompressed=false", launch_of(read, read.active)))
+    named = []
+    for name, launch in candidates:
+        role = launch.environment.clusters[launch.plan.cluster].role
+        named.append(BootCase(name=f"{name}, {launch.plan.mode}, {role}, {launch.plan.release}", launch=launch))
+    return tuple(distinct(named, "core"))
 
 
 def distinct(candidates: Iterable[BootCase], group: str) -> Iterator[BootCase]:
@@ -103,39 +129,6 @@ def distinct(candidates: Iterable[BootCase], group: str) -> Iterator[BootCase]:
         if key not in keys:
             keys.add(key)
             yield case
-
-
-def _of_files() -> Iterator[BootCase]:
-    for file in environment_files():
-        environment = read_environment(str(file))
-        for cluster_name, cluster in environment.clusters.items():
-            yield _case(f"{environment.name} {cluster_name}", launch_of(environment, cluster))
-
-
-def _varied(environment: Environment) -> Iterator[BootCase]:
-    for label in (*_newest_releases(), WITHOUT_ZGC):
-        plans = compared_plans(replace(environment, release=label), environment.active)
-        for mode, role in product(MODES.values(), ("active", "replica")):
-            cluster = replace(environment.active, role=role)
-            read = replace(environment, release=label, mode=mode, clusters={cluster.name: cluster})
-            if role == "active" or mode.keeps_data_in_s3:
-                launch = Launch(environment=read, plan=plans[mode], settings=classifications(read, plans[mode]))
-                yield _case(f"{environment.name} {cluster.name}", launch)
-            if label == WITHOUT_ZGC:
-                break
-    read = replace(environment, overrides=(DECOMPRESSED,))
-    yield _case(f"{environment.name} {read.active.name}, cachecompressed=false", launch_of(read, read.active))
-
-
-def _newest_releases() -> tuple[str, ...]:
-    """Return the newest release of each HBase that the lab has; it boots no other HBase in place of a release's own."""
-    newest = {f"{HBASE}{'.'.join(map(str, release.hbase))}": label for label, release in releases().items()}
-    return tuple(label for name, label in newest.items() if name in hbase_sets())
-
-
-def _case(name: str, launch: Launch) -> BootCase:
-    role = launch.environment.clusters[launch.plan.cluster].role
-    return BootCase(name=f"{name}, {launch.plan.mode}, {role}, {launch.plan.release}", launch=launch)
 
 
 Value = float | str
@@ -165,17 +158,37 @@ STOCHASTIC: Final = "StochasticLoadBalancer"
 def planned_of_core(launch: Launch) -> Mapping[str, Value]:
     """Return the figures that a RegionServer should report."""
     plan, site = launch.plan, site_properties(launch.settings.effective("core"))
-    switches = {name: site.get(key, default) for name, (key, default) in CACHE_SWITCHES.items()}
-    return {
+    figures: dict[str, Value] = {
         "L1": plan.heap.l1_fraction,
         "memstore": plan.heap.memstore_fraction,
         "collector": plan.heap.collector,
         "handlers": float(plan.handlers),
         "handlers of reads": float(plan.call_queues.read_handlers) if plan.call_queues.read_fraction else "all",
-        **switches,
-        **(_bucket_cache(plan) if plan.mode.has_bucket_cache else {"engine": "none"}),
-        **({"S3 connections": float(plan.s3_connections)} if "fs.s3a.connection.maximum" in site else {}),
+        **{name: site.get(key, default) for name, (key, default) in CACHE_SWITCHES.items()},
     }
+    if plan.mode.has_bucket_cache:
+        cache = plan.cache
+        allocator = BucketAllocator(capacity_bytes=cache.size_bytes, sizes=cache.bucket_sizes)
+        figures |= {
+            "engine": f"files:{node_files.cache_files(plan.core)}",
+            "BucketCache": float(cache.size_mib),
+            "capacity": byte_text(cache.size_bytes),
+            "whole buckets": float(allocator.total_bytes),
+            "bucket sizes": ",".join(map(str, cache.bucket_sizes)),
+            "largest bucket size": float(cache.bucket_sizes[-1]),
+            "nominal block": byte_text(cache.nominal_block_bytes),
+            "writer threads": float(cache.writer_threads),
+            "writer queue": float(cache.writer_queue_length),
+            "persistence path": node_files.INDEX_FILE,
+            "index interval": float(plan.persistence.interval_ms),
+            "chunk of the index": float(plan.persistence.chunk_blocks),
+            "prefetch threads": float(plan.prefetch_threads),
+        }
+    else:
+        figures["engine"] = "none"
+    if "fs.s3a.connection.maximum" in site:
+        figures["S3 connections"] = float(plan.s3_connections)
+    return figures
 
 
 def planned_of_primary(launch: Launch) -> Mapping[str, Value]:
@@ -191,26 +204,6 @@ def planned_of_primary(launch: Launch) -> Mapping[str, Value]:
         "balancer": CACHE_AWARE,
         "persistence path": node_files.INDEX_FILE,
         "retained assignment": f"forced, {plan.restart.retain_retries} retries",
-    }
-
-
-def _bucket_cache(plan: Plan) -> Mapping[str, Value]:
-    cache, persistence = plan.cache, plan.persistence
-    allocator = BucketAllocator(capacity_bytes=cache.size_bytes, sizes=cache.bucket_sizes)
-    return {
-        "engine": f"files:{node_files.cache_files(plan.core)}",
-        "BucketCache": float(cache.size_mib),
-        "capacity": byte_text(cache.size_bytes),
-        "whole buckets": float(allocator.total_bytes),
-        "bucket sizes": ",".join(map(str, cache.bucket_sizes)),
-        "largest bucket size": float(cache.bucket_sizes[-1]),
-        "nominal block": byte_text(cache.nominal_block_bytes),
-        "writer threads": float(cache.writer_threads),
-        "writer queue": float(cache.writer_queue_length),
-        "persistence path": node_files.INDEX_FILE,
-        "index interval": float(persistence.interval_ms),
-        "chunk of the index": float(persistence.chunk_blocks),
-        "prefetch threads": float(plan.prefetch_threads),
     }
 
 
@@ -296,8 +289,57 @@ class DaemonReport(Struct, frozen=True, kw_only=True):
 
 def server_figures(witness: DaemonReport) -> Mapping[str, Reported]:
     """Return the figures that a RegionServer reports; a figure that it does not report is absent."""
-    figures = {**_heap(witness), **_handlers(witness), **_switches(witness), **_reported_cache(witness)}
-    if connections := witness.configuration.get("fs.s3a.connection.maximum"):
+    figures, server, site = dict[str, Reported](), witness.server, witness.configuration
+    if witness.heap_bytes and "l1CacheFreeSize" in server:
+        share = (server["l1CacheFreeSize"] + server["l1CacheSize"]) / witness.heap_bytes
+        figures["L1"] = Reported(round(share, DECIMALS), f"{JMX}: l1CacheFreeSize and l1CacheSize")
+    if witness.heap_bytes and (line := witness.match(MEMSTORE)):
+        share = bytes_of(line["limit"]) / witness.heap_bytes
+        figures["memstore"] = Reported(round(share, DECIMALS), f"its log: {line[0]}")
+    if witness.collector:
+        name = {"ZGC": "zgc", "G1": "g1"}.get(witness.collector.split()[0], witness.collector)
+        figures["collector"] = Reported(name, f"{JMX}: {witness.collector}")
+    if line := witness.match(HANDLERS):
+        figures["handlers"] = Reported(float(line["all"]), f"its log: {line[0][:60]}…")
+        reads = witness.match(READ_HANDLERS)
+        figures["handlers of reads"] = (
+            Reported(float(reads["reads"]), f"its log: {reads[0]}")
+            if reads
+            else Reported("all", "its log: queues are not split")
+        )
+    if line := witness.match(CACHE_CONFIG):
+        # As the first store that opens has them.
+        switches = dict(pair.split("=", 1) for pair in line["switches"].rstrip(",").split(", "))
+        said = CACHE_SWITCHES.keys() & switches.keys()
+        figures |= {name: Reported(switches[name], "its log: Created cacheConfig") for name in said}
+    if line := witness.match(CACHE_STARTED):
+        started = "its log: Started bucket cache"
+        figures |= {
+            "engine": Reported(witness.path(line["engine"]), started),
+            "capacity": Reported(line["capacity"], started),
+            "nominal block": Reported(line["block"], started),
+            "writer threads": Reported(float(line["threads"]), started),
+            "writer queue": Reported(float(line["queue"]), started),
+            "persistence path": Reported(witness.path(line["path"]), started),
+        }
+        if witness.cache_file_bytes is not None:
+            figures["BucketCache"] = Reported(witness.cache_file_bytes / (1 << 20), "the length of its cache file")
+        if "l2CacheFreeSize" in server:
+            whole = float(server["l2CacheFreeSize"] + server["l2CacheSize"])
+            figures["whole buckets"] = Reported(whole, f"{JMX}: l2CacheFreeSize and l2CacheSize")
+        if allocator := witness.match(ALLOCATOR):
+            figures["largest bucket size"] = Reported(float(allocator["largest"]), f"its log: {allocator[0]}")
+        if persister := witness.match(PERSISTER):
+            figures["index interval"] = Reported(float(persister["interval"]), f"its log: {persister[0]}")
+        if sizes := site.get("hbase.bucketcache.bucket.sizes"):
+            figures["bucket sizes"] = Reported(sizes, SERVED)
+        if chunk := site.get("hbase.bucketcache.persistence.chunksize"):
+            figures["chunk of the index"] = Reported(float(chunk), SERVED)
+        if threads := site.get("hbase.hfile.thread.prefetch"):
+            figures["prefetch threads"] = Reported(float(threads), SERVED)
+    else:
+        figures["engine"] = Reported("none", "its log: no bucket cache is started")
+    if connections := site.get("fs.s3a.connection.maximum"):
         figures["S3 connections"] = Reported(float(connections), SERVED)
     return figures
 
@@ -306,105 +348,22 @@ def master_figures(witness: DaemonReport) -> Mapping[str, Reported]:
     """Return the figures of a master that waits for RegionServers."""
     figures, site = {}, witness.configuration
     if line := witness.match(BALANCER):
-        aware = CACHE_AWARE_LINE in line["functions"]
-        name = "CacheAwareLoadBalancer" if aware else "StochasticLoadBalancer"
+        name = CACHE_AWARE if CACHE_AWARE_LINE in line["functions"] else STOCHASTIC
         figures["balancer"] = Reported(name, f"its log: CostFunctions=[{line['functions'][:60]}…]")
     if line := witness.match(MASTER_WAITS):
-        figures["RegionServers waited for"] = Reported(_count(line["most"]), f"its log: {line[0]}")
+        most: Value = float(line["most"]) if line["most"].isdigit() else line["most"]
+        figures["RegionServers waited for"] = Reported(most, f"its log: {line[0]}")
         figures["wait for RegionServers"] = Reported(float(line["timeout"]), f"its log: {line[0]}")
     if site:
         path = site.get("hbase.bucketcache.persistent.path")
         figures["persistence path"] = Reported(witness.path(path) if path else "none", SERVED)
-        figures["retained assignment"] = Reported(_retained(site), SERVED)
+        retained = f"forced, {site.get('hbase.master.scp.retain.assignment.force.retries')} retries"
+        if site.get("hbase.master.scp.retain.assignment") != "true":
+            retained = "off"
+        elif site.get("hbase.master.scp.retain.assignment.force") != "true":
+            retained = "asked for"
+        figures["retained assignment"] = Reported(retained, SERVED)
     return figures
-
-
-def _heap(witness: DaemonReport) -> dict[str, Reported]:
-    figures = {}
-    if witness.heap_bytes and "l1CacheFreeSize" in witness.server:
-        l1_bytes = witness.server["l1CacheFreeSize"] + witness.server["l1CacheSize"]
-        figures["L1"] = Reported(
-            round(l1_bytes / witness.heap_bytes, DECIMALS), f"{JMX}: l1CacheFreeSize and l1CacheSize"
-        )
-    if witness.heap_bytes and (line := witness.match(MEMSTORE)):
-        share = bytes_of(line["limit"]) / witness.heap_bytes
-        figures["memstore"] = Reported(round(share, DECIMALS), f"its log: {line[0]}")
-    if witness.collector:
-        name = {"ZGC": "zgc", "G1": "g1"}.get(witness.collector.split()[0], witness.collector)
-        figures["collector"] = Reported(name, f"{JMX}: {witness.collector}")
-    return figures
-
-
-def _handlers(witness: DaemonReport) -> dict[str, Reported]:
-    line = witness.match(HANDLERS)
-    if line is None:
-        return {}
-    reads = witness.match(READ_HANDLERS)
-    return {
-        "handlers": Reported(float(line["all"]), f"its log: {line[0][:60]}…"),
-        "handlers of reads": Reported(float(reads["reads"]), f"its log: {reads[0]}")
-        if reads
-        else Reported("all", "its log: queues are not split"),
-    }
-
-
-def _switches(witness: DaemonReport) -> dict[str, Reported]:
-    """As the first store that opens has them."""
-    line = witness.match(CACHE_CONFIG)
-    if line is None:
-        return {}
-    switches = dict(pair.split("=", 1) for pair in line["switches"].rstrip(",").split(", "))
-    return {
-        name: Reported(switches[name], "its log: Created cacheConfig") for name in CACHE_SWITCHES if name in switches
-    }
-
-
-def _reported_cache(witness: DaemonReport) -> dict[str, Reported]:
-    line = witness.match(CACHE_STARTED)
-    if line is None:
-        return {"engine": Reported("none", "its log: no bucket cache is started")}
-    started = "its log: Started bucket cache"
-    figures = {
-        "engine": Reported(witness.path(line["engine"]), started),
-        "capacity": Reported(line["capacity"], started),
-        "nominal block": Reported(line["block"], started),
-        "writer threads": Reported(float(line["threads"]), started),
-        "writer queue": Reported(float(line["queue"]), started),
-        "persistence path": Reported(witness.path(line["path"]), started),
-    }
-    if witness.cache_file_bytes is not None:
-        figures["BucketCache"] = Reported(witness.cache_file_bytes / (1 << 20), "the length of its cache file")
-    if "l2CacheFreeSize" in witness.server:
-        whole = witness.server["l2CacheFreeSize"] + witness.server["l2CacheSize"]
-        figures["whole buckets"] = Reported(float(whole), f"{JMX}: l2CacheFreeSize and l2CacheSize")
-    if allocator := witness.match(ALLOCATOR):
-        figures["largest bucket size"] = Reported(float(allocator["largest"]), f"its log: {allocator[0]}")
-    if persister := witness.match(PERSISTER):
-        figures["index interval"] = Reported(float(persister["interval"]), f"its log: {persister[0]}")
-    return figures | _served(witness.configuration)
-
-
-def _served(configuration: Mapping[str, str]) -> dict[str, Reported]:
-    figures = {}
-    if sizes := configuration.get("hbase.bucketcache.bucket.sizes"):
-        figures["bucket sizes"] = Reported(sizes, SERVED)
-    if chunk := configuration.get("hbase.bucketcache.persistence.chunksize"):
-        figures["chunk of the index"] = Reported(float(chunk), SERVED)
-    if threads := configuration.get("hbase.hfile.thread.prefetch"):
-        figures["prefetch threads"] = Reported(float(threads), SERVED)
-    return figures
-
-
-def _count(text: str) -> Value:
-    return float(text) if text.isdigit() else text
-
-
-def _retained(configuration: Mapping[str, str]) -> str:
-    if configuration.get("hbase.master.scp.retain.assignment") != "true":
-        return "off"
-    if configuration.get("hbase.master.scp.retain.assignment.force") != "true":
-        return "asked for"
-    return f"forced, {configuration.get('hbase.master.scp.retain.assignment.force.retries')} retries"
 
 
 SMALL: Final = Small(memory_bytes=2 * GIB, data_bytes=64 * MIB)
@@ -437,25 +396,32 @@ class Daemons(Struct, frozen=True, kw_only=True, dict=True):
         """
         self.start_server(launch)
         self.wait("RegionServer's first store", lambda: CACHE_CONFIG.search(self.log()) is not None)
-        return self.witness()
+        ports = self.cluster.place.ports
+        collector = str(bean(ports.servers_info[0], COLLECTOR_BEANS).get("name", ""))
+        memory = bean(ports.servers_info[0], MEMORY_BEAN)
+        return DaemonReport(
+            log=self.log(),
+            configuration=configuration(ports.servers_info[0]),
+            server=bean(ports.servers_info[0], SERVER_BEAN),
+            heap_bytes=int(memory["HeapMemoryUsage"]["max"]) if memory else 0,
+            collector=collector.rpartition("name=")[2],
+            cache_file_bytes=self.cache_file.stat().st_size if self.cache_file.exists() else None,
+            stands_for={str(self.volume): node_files.CACHE},
+        )
 
     def start_server(self, launch: Launch, index: bytes | None = None) -> None:
         """A RegionServer with an empty cache, once it answers for its counters. Raises OperationFailed.
 
         `index` is what it finds where its persistence index would be.
         """
-        self.clear()
-        if index is not None:
-            self.index_file.write_bytes(index)
-        overlay = as_rendered(launch, "core", self.volume)
-        replace(self.cluster, launch=launch).start_server(LabServer(varied=overlay))
-
-    def clear(self) -> None:
-        """Ends the RegionServer, and removes its cache, its index and its log."""
         self.end(SERVER)
         self.cluster.clear_cache()
         for file in (self.cache_file, self.index_file):
             file.parent.mkdir(parents=True, exist_ok=True)
+        if index is not None:
+            self.index_file.write_bytes(index)
+        overlay = as_rendered(launch, "core", self.volume)
+        replace(self.cluster, launch=launch).start_server(LabServer(varied=overlay))
 
     def end(self, name: str) -> None:
         """Kills a daemon, and forgets what it said."""
@@ -472,22 +438,9 @@ class Daemons(Struct, frozen=True, kw_only=True, dict=True):
         replace(self.cluster, launch=launch).start_master(overlay)
         self.wait("waiting master", lambda: MASTER_WAITS.search(self.log("master")) is not None, "master")
         return DaemonReport(
-            log=self.log("master"), configuration=configuration(place.ports.master_info), stands_for=self._stands_for
-        )
-
-    def witness(self) -> DaemonReport:
-        """Return what the running RegionServer says."""
-        ports = self.cluster.place.ports
-        collector = str(bean(ports.servers_info[0], COLLECTOR_BEANS).get("name", ""))
-        memory = bean(ports.servers_info[0], MEMORY_BEAN)
-        return DaemonReport(
-            log=self.log(),
-            configuration=configuration(ports.servers_info[0]),
-            server=bean(ports.servers_info[0], SERVER_BEAN),
-            heap_bytes=int(memory["HeapMemoryUsage"]["max"]) if memory else 0,
-            collector=collector.rpartition("name=")[2],
-            cache_file_bytes=self.cache_file.stat().st_size if self.cache_file.exists() else None,
-            stands_for=self._stands_for,
+            log=self.log("master"),
+            configuration=configuration(place.ports.master_info),
+            stands_for={str(self.volume): node_files.CACHE},
         )
 
     def log(self, name: str = SERVER) -> str:
@@ -526,10 +479,6 @@ class Daemons(Struct, frozen=True, kw_only=True, dict=True):
     def index_file(self) -> Path:
         """Where its index does."""
         return self.volume / Path(node_files.INDEX_FILE).relative_to(node_files.CACHE)
-
-    @property
-    def _stands_for(self) -> Mapping[str, str]:
-        return {str(self.volume): node_files.CACHE}
 
 
 def as_rendered(launch: Launch, group: str, volume: Path) -> Overlay:

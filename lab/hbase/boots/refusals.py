@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -15,15 +15,15 @@ from msgspec.structs import replace
 
 from lab.hbase.admin import TableFamily, TableSpec
 from lab.hbase.boots.daemons import CACHE_CONFIG, CACHE_STARTED, MASTER_WAITS, VARIED, BootCase, Daemons, daemons
-from lab.hbase.experiment import ScenarioResult
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.experiment import SAME, ScenarioResult
+from lab.hbase.result import Measurement
 from warmbase.configurations import node_files
 from warmbase.configurations.launch import Launch, launch_of
 from warmbase.emr.cluster_spec import Classification, Classifications
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import KIB
-from warmbase.linter.rule import BOOTED, Rule
+from warmbase.linter.rule import BOOTED
 from warmbase.linter.rules import RULES
 
 
@@ -69,12 +69,11 @@ class Fault(Struct, frozen=True, kw_only=True):
         """The rule, and what stands in the file."""
         written = [f"{key}={value}" if value is not None else f"no {key}" for key, value in self.site.items()]
         written += [self.collector] if self.collector else []
-        written += [f"an index of {_announced(self.index)} chunks, and none there"] if self.index is not None else []
-        return f"{self.rule} {self._rule.title}: {', '.join(written)}"
-
-    @property
-    def _rule(self) -> Rule:
-        return next(rule for rule in RULES if rule.id == self.rule)
+        written += (
+            [f"an index of {HEADER.unpack(self.index)[2]} chunks, and none there"] if self.index is not None else []
+        )
+        title = next(rule.title for rule in RULES if rule.id == self.rule)
+        return f"{self.rule} {title}: {', '.join(written)}"
 
 
 ENGINE: Final = "hbase.bucketcache.ioengine"
@@ -91,26 +90,10 @@ FAULTS: Final = (
         outcome=Outcome.NO_BUCKET_CACHE,
         sign=r"Allocating BlockCache size=.*",
     ),
-    Fault(
-        rule="WB104",
-        site={ENGINE: f"ssd:{BLOCKS}"},
-        sign=r"Don't understand io engine name for cache.*",
-    ),
-    Fault(
-        rule="WB104",
-        site={"hbase.bucketcache.size": "809GiB"},
-        sign=r"NumberFormatException.*",
-    ),
-    Fault(
-        rule="WB104",
-        site={"hfile.block.cache.size": "9"},
-        sign=r"(IllegalArgument|Runtime)Exception.*",
-    ),
-    Fault(
-        rule="WB201",
-        site={"hbase.bucketcache.size": "0.8"},
-        sign=r"IllegalArgumentException.*",
-    ),
+    Fault(rule="WB104", site={ENGINE: f"ssd:{BLOCKS}"}, sign=r"Don't understand io engine name for cache.*"),
+    Fault(rule="WB104", site={"hbase.bucketcache.size": "809GiB"}, sign=r"NumberFormatException.*"),
+    Fault(rule="WB104", site={"hfile.block.cache.size": "9"}, sign=r"(IllegalArgument|Runtime)Exception.*"),
+    Fault(rule="WB201", site={"hbase.bucketcache.size": "0.8"}, sign=r"IllegalArgumentException.*"),
     Fault(
         rule="WB202",
         site={"hbase.bucketcache.bucket.sizes": "65793,66048,495360"},
@@ -124,21 +107,9 @@ FAULTS: Final = (
         sign=r"Allocation too big.*",
         trigger=Trigger.WRITE,
     ),
-    Fault(
-        rule="WB204",
-        site={"hbase.bucketcache.size": "20"},
-        sign=r"Bucket allocator size too small.*",
-    ),
-    Fault(
-        rule="WB206",
-        site={"hbase.bucketcache.single.factor": "0.3"},
-        sign=r"IllegalArgumentException.*factor.*",
-    ),
-    Fault(
-        rule="WB207",
-        site={"hbase.bucketcache.minfactor": "0.98"},
-        sign=r"IllegalArgumentException.*min[fF]actor.*",
-    ),
+    Fault(rule="WB204", site={"hbase.bucketcache.size": "20"}, sign=r"Bucket allocator size too small.*"),
+    Fault(rule="WB206", site={"hbase.bucketcache.single.factor": "0.3"}, sign=r"IllegalArgumentException.*factor.*"),
+    Fault(rule="WB207", site={"hbase.bucketcache.minfactor": "0.98"}, sign=r"IllegalArgumentException.*min[fF]actor.*"),
     Fault(
         rule="WB208",
         site={"hfile.block.cache.size": "0"},
@@ -161,11 +132,7 @@ FAULTS: Final = (
         outcome=Outcome.STARTED,
         sign=r"Only .* not enough for requested.*|Allocating cache 1\.43 TB.*",
     ),
-    Fault(
-        rule="WB224",
-        site={"hbase.blockcache.minblocksize": "256"},
-        sign=r"IllegalArgumentException.*",
-    ),
+    Fault(rule="WB224", site={"hbase.blockcache.minblocksize": "256"}, sign=r"IllegalArgumentException.*"),
     Fault(
         rule="WB225",
         site={"hbase.blockcache.use.external": "true"},
@@ -177,11 +144,7 @@ FAULTS: Final = (
         site={"hbase.lru.blockcache.single.percentage": "0.3"},
         sign=r"IllegalArgumentException.*factor.*",
     ),
-    Fault(
-        rule="WB227",
-        site={"hbase.lru.blockcache.min.factor": "0.995"},
-        sign=r"IllegalArgumentException.*",
-    ),
+    Fault(rule="WB227", site={"hbase.lru.blockcache.min.factor": "0.995"}, sign=r"IllegalArgumentException.*"),
     Fault(
         rule="WB302",
         site={ENGINE: "offheap", "hbase.bucketcache.size": "256"},
@@ -189,21 +152,9 @@ FAULTS: Final = (
         sign=r"Started bucket cache; ioengine=offheap.*",
         trigger=Trigger.STOP,
     ),
-    Fault(
-        rule="WB314",
-        index=CUT_OFF_INDEX,
-        sign=r"NullPointerException.*",
-    ),
-    Fault(
-        rule="WB314",
-        index=EMPTY_INDEX,
-        sign=r"NullPointerException.*",
-    ),
-    Fault(
-        rule="WB403",
-        collector='"-XX:+UseZGC -XX:+UseG1GC"',
-        sign=r"Multiple garbage collectors selected.*",
-    ),
+    Fault(rule="WB314", index=CUT_OFF_INDEX, sign=r"NullPointerException.*"),
+    Fault(rule="WB314", index=EMPTY_INDEX, sign=r"NullPointerException.*"),
+    Fault(rule="WB403", collector='"-XX:+UseZGC -XX:+UseG1GC"', sign=r"Multiple garbage collectors selected.*"),
     Fault(
         rule="WB313",
         group="primary",
@@ -240,34 +191,22 @@ def unproven_rules() -> tuple[str, ...]:
 
 def faulty_launch(launch: Launch, fault: Fault) -> Launch:
     """Return the launch with that fault in the files of its group."""
-    levels = launch.settings._asdict()
-    levels[fault.group] = tuple(_faulty(level, fault) for level in levels[fault.group])
+    levels, faulty = launch.settings._asdict(), list[Classification]()
+    for classification in levels[fault.group]:
+        if classification.name == "hbase-site":
+            both = {**classification.properties, **fault.site}
+            properties = {key: value for key, value in both.items() if value is not None}
+            classification = replace(classification, properties=properties)  # noqa: PLW2901 - the faulty one
+        elif classification.name == "hbase-env" and fault.collector:
+            flags = {"HBASE_REGIONSERVER_GC_OPTS": fault.collector}
+            nested = tuple(
+                replace(inner, properties={**inner.properties, **flags}) if inner.name == "export" else inner
+                for inner in classification.nested
+            )
+            classification = replace(classification, nested=nested)  # noqa: PLW2901 - the faulty one
+        faulty.append(classification)
+    levels[fault.group] = tuple(faulty)
     return replace(launch, settings=Classifications(**levels))
-
-
-def _announced(index: bytes) -> int:
-    return int(HEADER.unpack(index)[2])
-
-
-def _faulty(classification: Classification, fault: Fault) -> Classification:
-    if classification.name == "hbase-site":
-        return replace(classification, properties=_laid_over(classification.properties, fault.site))
-    if classification.name == "hbase-env" and fault.collector:
-        flags = {"HBASE_REGIONSERVER_GC_OPTS": fault.collector}
-        return replace(classification, nested=tuple(_exported(classification.nested, flags)))
-    return classification
-
-
-def _laid_over(properties: Mapping[str, str], fault: Mapping[str, str | None]) -> dict[str, str]:
-    both = {**properties, **fault}
-    return {key: value for key, value in both.items() if value is not None}
-
-
-def _exported(nested: Iterable[Classification], variables: Mapping[str, str]) -> Iterable[Classification]:
-    return (
-        replace(inner, properties={**inner.properties, **variables}) if inner.name == "export" else inner
-        for inner in nested
-    )
 
 
 TITLE: Final = "What lint refuses"
@@ -290,7 +229,18 @@ def run(root: Path, say: Callable[[str], None]) -> ScenarioResult:
         for fault in sorted(FAULTS, key=lambda candidate: candidate.group):
             say(fault.case)
             did = _did(running, case, fault)
-            figures.append(_figure(fault, did, decisive(_log(running, fault), fault.sign)))
+            log = running.log("server-0" if fault.group == "core" else "master")
+            line = decisive(log.replace(str(running.volume), node_files.CACHE), fault.sign)
+            figures.append(
+                Measurement(
+                    case=fault.case,
+                    name="HBase",
+                    measured=did.value if line else f"{did}, but its log does not say why",
+                    predicted=fault.outcome.value,
+                    because=line or f"no line of its log has {fault.sign}",
+                    target=SAME,
+                )
+            )
     return ScenarioResult(figures=tuple(figures), limits=unproven_rules())
 
 
@@ -300,70 +250,41 @@ def decisive(log: str, sign: str) -> str:
     return match[0].strip()[:LONGEST] if match else ""
 
 
-def _figure(fault: Fault, did: Outcome, line: str) -> Measurement:
-    return Measurement(
-        case=fault.case,
-        name="HBase",
-        unit="",
-        measured=did.value if line else f"{did}, but its log does not say why",
-        predicted=fault.outcome.value,
-        because=line or f"no line of its log has {fault.sign}",
-        target=MeasurementTarget(kind=TargetKind.SAME),
-    )
-
-
-def _log(running: Daemons, fault: Fault) -> str:
-    log = running.log("server-0" if fault.group == "core" else "master")
-    return log.replace(str(running.volume), node_files.CACHE)
-
-
 def _did(running: Daemons, case: BootCase, fault: Fault) -> Outcome:
-    launch = faulty_launch(case.launch, fault)
+    """Boot the daemon of the fault, trigger the fault, and return what the daemon did."""
+    launch, name = faulty_launch(case.launch, fault), "master" if fault.group == "primary" else "server-0"
     try:
-        if fault.group == "primary":
+        if fault.group == "core":
+            running.start_server(launch, index=fault.index)
+        else:
             running.master(launch)
-            return _waited(running, fault)
-        running.start_server(launch, index=fault.index)
     except OperationFailed:
-        if running.is_alive("master" if fault.group == "primary" else "server-0"):
+        if running.is_alive(name):
             raise
         return Outcome.DID_NOT_START
-    return _started(running, fault)
-
-
-def _started(running: Daemons, fault: Fault) -> Outcome:
-    log = running.log()
+    log = running.log(name)
+    if fault.outcome is Outcome.WAITED_ON:
+        # A master that waits for RegionServers while there are none.
+        time.sleep(WAIT_SECONDS)
+        lines = MASTER_WAITS.finditer(running.log(name))
+        beyond = any(int(line["waited"]) > int(line["timeout"]) for line in lines)
+        return Outcome.WAITED_ON if beyond else Outcome.STARTED
+    if fault.group == "primary":
+        return Outcome.IGNORED if decisive(log, fault.sign) else Outcome.STARTED
     if ALLOCATES_L1 not in log:
         return Outcome.NO_CACHE
     if CACHE_STARTED.search(log) is None:
         return Outcome.NO_BUCKET_CACHE
     if fault.trigger is Trigger.WRITE:
-        return _wrote(running)
+        # The blocks of flushed rows should be cached as they are written; short blocks may fit all the same.
+        running.wait("first store", lambda: CACHE_CONFIG.search(running.log()) is not None)
+        running.admin.create(TABLE)
+        running.admin.smoke(TABLE.name, TABLE.families[0].name, ROWS)
+        time.sleep(FRESH_SECONDS)
+        cached_bytes = running.cluster.answered().l2_bytes
+        running.admin.drop(TABLE.name)
+        return Outcome.STARTED if cached_bytes >= BLOCK_BYTES else Outcome.CACHED_NOTHING
     if fault.trigger is Trigger.STOP:
         running.cluster.stop_server()
         return Outcome.STARTED if running.index_file.exists() else Outcome.NO_INDEX
     return Outcome.STARTED
-
-
-def _wrote(running: Daemons) -> Outcome:
-    """Flush rows, whose blocks should be cached as they are written; short blocks may fit all the same."""
-    running.wait("first store", lambda: CACHE_CONFIG.search(running.log()) is not None)
-    running.admin.create(TABLE)
-    running.admin.smoke(TABLE.name, TABLE.families[0].name, ROWS)
-    time.sleep(FRESH_SECONDS)
-    cached_bytes = running.cluster.answered().l2_bytes
-    running.admin.drop(TABLE.name)
-    return Outcome.STARTED if cached_bytes >= BLOCK_BYTES else Outcome.CACHED_NOTHING
-
-
-def _waited(running: Daemons, fault: Fault) -> Outcome:
-    """Return how a master behaved that waits for RegionServers while there are none."""
-    if fault.outcome is not Outcome.WAITED_ON:
-        return Outcome.IGNORED if decisive(running.log("master"), fault.sign) else Outcome.STARTED
-    time.sleep(WAIT_SECONDS)
-    beyond = [line for line in MASTER_WAITS.finditer(running.log("master")) if _is_late(line)]
-    return Outcome.WAITED_ON if beyond else Outcome.STARTED
-
-
-def _is_late(line: re.Match[str]) -> bool:
-    return int(line["waited"]) > int(line["timeout"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ from lab.hbase.boots.daemons import (
     SERVED,
     UNITS,
     BootCase,
-    BootContext,
+    DaemonReport,
     Daemons,
     Reported,
     Value,
@@ -25,8 +26,8 @@ from lab.hbase.boots.daemons import (
     planned_of_primary,
     server_figures,
 )
-from lab.hbase.experiment import ScenarioResult
-from lab.hbase.result import Measurement, MeasurementTarget, TargetKind
+from lab.hbase.experiment import SAME, ScenarioResult
+from lab.hbase.result import Measurement
 from warmbase.configurations.table_ddl import table_ddl
 from warmbase.ground.errors import OperationFailed
 
@@ -34,7 +35,6 @@ TITLE: Final = "Rendered files boot"
 QUESTION: Final = (
     "Does a real HBase start with the rendered files of each mode and role, and report the planned settings?"
 )
-SAME: Final = MeasurementTarget(kind=TargetKind.SAME)
 STARTED: Final = "started"
 LIMITS: Final = (
     (
@@ -53,11 +53,22 @@ LIMITS: Final = (
 
 def run(root: Path, say: Callable[[str], None]) -> ScenarioResult:
     """Boot each distinct rendering once, on the HBase version that is nearest to its release's."""
-    candidates = cases()
+    candidates = sorted(cases(), key=lambda case: (case.ground.jars, not case.ground.in_s3))
     figures: list[Measurement] = []
     scripts: set[str] = set()
-    for ground, members in groupby(sorted(candidates, key=_ground), key=lambda case: case.ground):
-        figures += _booted(ground, tuple(members), root, say, scripts)
+    for ground, group in groupby(candidates, key=lambda case: case.ground):
+        members = tuple(group)
+        with daemons(members[0], root / ground.directory) as running:
+            for case in members:
+                say(f"{ground.directory}: {case.name}, core")
+                served = partial(running.serve, case.launch)
+                figures += _booted(f"{case.name}, core", served, server_figures, planned_of_core(case.launch))
+                figures += _tables(running, case, scripts)
+            running.end("server-0")
+            for case in distinct(members, "primary"):
+                say(f"{ground.directory}: {case.name}, primary")
+                started = partial(running.master, case.launch)
+                figures += _booted(f"{case.name}, primary", started, master_figures, planned_of_primary(case.launch))
     return ScenarioResult(figures=tuple(figures), limits=LIMITS)
 
 
@@ -78,41 +89,18 @@ def facts(case: str, planned: Mapping[str, Value], reported: Mapping[str, Report
 
 
 def _booted(
-    ground: BootContext, members: Sequence[BootCase], root: Path, say: Callable[[str], None], scripts: set[str]
-) -> list[Measurement]:
-    figures: list[Measurement] = []
-    with daemons(members[0], root / ground.directory) as running:
-        for case in members:
-            say(f"{ground.directory}: {case.name}, core")
-            figures += _core(running, case)
-            figures += _tables(running, case, scripts)
-        running.end("server-0")
-        for case in distinct(members, "primary"):
-            say(f"{ground.directory}: {case.name}, primary")
-            figures += _primary(running, case)
-    return figures
-
-
-def _core(running: Daemons, case: BootCase) -> Iterator[Measurement]:
-    name = f"{case.name}, core"
+    name: str,
+    boot: Callable[[], DaemonReport],
+    figures: Callable[[DaemonReport], Mapping[str, Reported]],
+    planned: Mapping[str, Value],
+) -> Iterator[Measurement]:
     try:
-        reported = server_figures(running.serve(case.launch))
+        reported = figures(boot())
     except OperationFailed as error:
         yield _start(name, str(error))
         return
     yield _start(name)
-    yield from facts(name, planned_of_core(case.launch), reported)
-
-
-def _primary(running: Daemons, case: BootCase) -> Iterator[Measurement]:
-    name = f"{case.name}, primary"
-    try:
-        reported = master_figures(running.master(case.launch))
-    except OperationFailed as error:
-        yield _start(name, str(error))
-        return
-    yield _start(name)
-    yield from facts(name, planned_of_primary(case.launch), reported)
+    yield from facts(name, planned, reported)
 
 
 def _tables(running: Daemons, case: BootCase, scripts: set[str]) -> Iterator[Measurement]:
@@ -134,16 +122,11 @@ def _start(case: str, failed: str = "") -> Measurement:
     return Measurement(
         case=case,
         name="start",
-        unit="",
         measured="failed" if failed else STARTED,
         predicted=STARTED,
         because=failed or "it answers",
         target=SAME,
     )
-
-
-def _ground(case: BootCase) -> tuple[str, bool]:
-    return case.ground.jars, not case.ground.in_s3
 
 
 ALTER: Final = re.compile(r"^alter '(?P<table>[^']+)', \{\n(?P<settings>.*?)^\}$", re.MULTILINE | re.DOTALL)
@@ -169,9 +152,8 @@ def table_figures(case: str, table: TableSpec, described: Mapping[str, Any]) -> 
             yield Measurement(
                 case=f"{case}, {table.name}:{family.name}",
                 name=name,
-                unit="",
                 measured=str(by_name.get(family.name, {}).get(name, "not there")),
                 predicted=value,
                 because="the table's descriptor, as the master returns it",
-                target=MeasurementTarget(kind=TargetKind.SAME),
+                target=SAME,
             )
