@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import reduce
 from operator import add
@@ -26,7 +26,7 @@ from lab.hbase.run import RunRequest, check_room
 from lab.hbase.store import Program, start_store
 from lab.hbase.ycsb import Ycsb
 from lab.machine.paths import LabPaths, Ports, free_ports, home
-from lab.machine.process import RunningProcess, began
+from lab.machine.process import began
 from warmbase.ground.errors import OperationFailed
 
 STATE: Final = "up.json"
@@ -94,7 +94,14 @@ def up(request: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
     Raises OperationFailed if a lab is up already, or if something does not start; nothing is left running then. Raises
     InvalidInput if this machine is too small.
     """
-    _refuse_second()
+    earlier = background_lab()
+    if earlier is not None and any(process.is_alive for process in earlier.processes):
+        raise OperationFailed.of(
+            where="warmbase lab up",
+            what=f"a lab of {earlier.environment} is already running",
+            why="one lab runs in the background at a time",
+            fix="end it with `warmbase lab down`",
+        )
     down()
     check_room(request.of)
     place = LabPaths(root=home() / DIRECTORY, ports=free_ports())
@@ -117,34 +124,25 @@ def up(request: RunRequest, say: Callable[[str], None]) -> BackgroundLab:
                 say=say,
                 latency=of.latency,
             )
-            _serve(bench, request)
+            bench.table(request.table, family_of(request.table, of.miniature))
+            say("starting the RegionServers as planned")
+            bench.serve(LabServer(), cold=True)
+            bench.store.set(of.latency)
+        processes = {**cluster.running, "store proxy": running.proxy, "store": running.server}
         background = BackgroundLab(
             environment=of.launch.environment.name,
             root=str(place.root),
             ports=place.ports,
             table=request.table.name,
-            processes=_processes({**cluster.running, "store proxy": running.proxy, "store": running.server}),
+            processes=tuple(
+                Process(name=name, id=process.id, ticks=began(process.id)) for name, process in processes.items()
+            ),
         )
-        _write_state(background)
+        half = _state().with_suffix(".part")
+        half.write_text(json.dumps(to_builtins(background), indent=1), encoding="utf-8")
+        half.replace(_state())
         stack.pop_all()
     return background
-
-
-def _refuse_second() -> None:
-    earlier = background_lab()
-    if earlier is not None and any(process.is_alive for process in earlier.processes):
-        raise OperationFailed.of(
-            where="warmbase lab up",
-            what=f"a lab of {earlier.environment} is already running",
-            why="one lab runs in the background at a time",
-            fix="end it with `warmbase lab down`",
-        )
-
-
-def _write_state(background: BackgroundLab) -> None:
-    half = _state().with_suffix(".part")
-    half.write_text(json.dumps(to_builtins(background), indent=1), encoding="utf-8")
-    half.replace(_state())
 
 
 def background_lab() -> BackgroundLab | None:
@@ -165,35 +163,18 @@ def down() -> bool:
     named = () if background is None else sorted(background.processes, key=lambda running: ENDING.index(running.name))
     for process in named:
         process.end()
-    # Processes that a killed `warmbase lab up` left.
-    strays = _strays()
-    for process in strays:
-        process.end()
-    shutil.rmtree(home() / DIRECTORY, ignore_errors=True)
-    _state().unlink(missing_ok=True)
-    return background is not None or bool(strays)
-
-
-def _strays() -> tuple[Process, ...]:
-    """Return the processes that run in the directory of a background lab, recorded or not."""
+    # Processes that a killed `warmbase lab up` left run in the directory of a background lab.
     root, strays = (home() / DIRECTORY).resolve(), []
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with suppress(OSError):
             if root in (link.readlink(), *link.readlink().parents):
                 number = int(link.parent.name)
                 strays.append(Process(name="stray", id=number, ticks=began(number)))
-    return tuple(strays)
-
-
-def _serve(bench: Bench, request: RunRequest) -> None:
-    bench.table(request.table, family_of(request.table, request.of.miniature))
-    bench.say("starting the RegionServers as planned")
-    bench.serve(LabServer(), cold=True)
-    bench.store.set(request.of.latency)
-
-
-def _processes(running: Mapping[str, RunningProcess]) -> tuple[Process, ...]:
-    return tuple(Process(name=name, id=process.id, ticks=began(process.id)) for name, process in running.items())
+    for process in strays:
+        process.end()
+    shutil.rmtree(home() / DIRECTORY, ignore_errors=True)
+    _state().unlink(missing_ok=True)
+    return background is not None or bool(strays)
 
 
 def _state() -> Path:

@@ -26,7 +26,7 @@ from lab.hbase.configuration import (
     Overlay,
     ServerIdentity,
     Site,
-    master_site,
+    master_overlay,
     rendered_flags,
     server_site,
     write_client,
@@ -167,8 +167,8 @@ class LabCluster(Struct, frozen=True, kw_only=True, dict=True):
         self.start_master()
 
     def _master_site(self, varied: Overlay) -> Site:
-        site = master_site(self.launch, self.place, self.miniature.servers)
-        return replace(site, overlay=site.overlay | self._shared, varied=varied)
+        overlay = master_overlay(self.place, self.launch.plan.mode, self.miniature.servers) | self._shared
+        return Site(rendered=self.launch.settings.effective("primary"), overlay=overlay, varied=varied)
 
     @property
     def _shared(self) -> Overlay:

@@ -118,42 +118,34 @@ def client_overlay(place: LabPaths) -> Overlay:
 def master_overlay(place: LabPaths, mode: Mode, servers: int = 1) -> Overlay:
     """Return what the master gets otherwise."""
     timeout_ms = FIRST_SERVER_MS if servers == 1 else ALL_SERVERS_MS
-    return _daemons(place, mode) | Overlay(
-        {
-            "hbase.master.wait.on.regionservers.maxtostart": (str(servers), SCALE),
-            "hbase.master.wait.on.regionservers.timeout": (str(timeout_ms), SCALE),
-        }
-    )
+    waits = {
+        "hbase.master.wait.on.regionservers.maxtostart": str(servers),
+        "hbase.master.wait.on.regionservers.timeout": str(timeout_ms),
+    }
+    return _daemons(place, mode) | varied(waits, SCALE)
 
 
 def server_overlay(place: LabPaths, mode: Mode, cache_mib: int, at: ServerIdentity) -> Overlay:
     """Return what a RegionServer gets otherwise."""
     number, volume = at.number, at.volume
-    cached: dict[str, tuple[str | None, str]] = {
-        "hbase.bucketcache.ioengine": (f"files:{volume / 'cache' / 'blocks'}", PATHS),
-        "hbase.bucketcache.size": (str(cache_mib), SCALE),
-        "hbase.bucketcache.persistent.path": (str(volume / "index" / "bucketcache.index"), PATHS),
-        "hbase.bucketcache.persist.intervalinmillis": (str(PERSIST_INTERVAL_MS), SCALE),
-    }
-    ports: dict[str, tuple[str | None, str]] = {
+    entries: dict[str, tuple[str | None, str]] = {
         "hbase.regionserver.port": (str(place.ports.servers[number]), ADDRESSES),
         "hbase.regionserver.info.port": (str(place.ports.servers_info[number]), ADDRESSES),
     }
-    return _daemons(place, mode) | Overlay(ports | (cached if mode.has_bucket_cache else {}))
+    if mode.has_bucket_cache:
+        entries |= {
+            "hbase.bucketcache.ioengine": (f"files:{volume / 'cache' / 'blocks'}", PATHS),
+            "hbase.bucketcache.size": (str(cache_mib), SCALE),
+            "hbase.bucketcache.persistent.path": (str(volume / "index" / "bucketcache.index"), PATHS),
+            "hbase.bucketcache.persist.intervalinmillis": (str(PERSIST_INTERVAL_MS), SCALE),
+        }
+    return _daemons(place, mode) | Overlay(entries)
 
 
 def _daemons(place: LabPaths, mode: Mode) -> Overlay:
-    return (
-        client_overlay(place)
-        | _addresses(place)
-        | (_in_s3(place) if mode.keeps_data_in_s3 else _in_files(place))
-        | _lab()
-    )
-
-
-def _addresses(place: LabPaths) -> Overlay:
+    """Return what every daemon gets: addresses, paths, the store, and the lab's own intervals."""
     ports = place.ports
-    values = {
+    addresses = {
         "hbase.master.hostname": "localhost",
         "hbase.regionserver.hostname": "localhost",
         "hbase.master.ipc.address": HOST,
@@ -163,44 +155,31 @@ def _addresses(place: LabPaths) -> Overlay:
         "hbase.master.port": str(ports.master),
         "hbase.master.info.port": str(ports.master_info),
     }
-    return Overlay(
-        {key: (value, ADDRESSES) for key, value in values.items()}
-        | {
-            "hbase.wal.dir": (f"file://{place.write_ahead_log}", LOCAL_LOG),
-            "hbase.unsafe.stream.capability.enforce": ("false", LOCAL_LOG),
-            "fs.s3a.buffer.dir": (str(place.scratch / "s3a"), PATHS),
-        }
-    )
-
-
-def _in_s3(place: LabPaths) -> Overlay:
-    values: dict[str, str | None] = {
-        "hbase.rootdir": f"s3a://{ROOT}",
-        "fs.s3a.endpoint": f"http://{HOST}:{place.ports.endpoint}",
-        "fs.s3a.path.style.access": "true",
-        "fs.s3a.connection.ssl.enabled": "false",
-        "fs.s3a.access.key": "lab",
-        "fs.s3a.secret.key": "lab-secret",
-        "fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    others: dict[str, tuple[str | None, str]] = {
+        "hbase.wal.dir": (f"file://{place.write_ahead_log}", LOCAL_LOG),
+        "hbase.unsafe.stream.capability.enforce": ("false", LOCAL_LOG),
+        "fs.s3a.buffer.dir": (str(place.scratch / "s3a"), PATHS),
+        "hbase.envvars.logging.disabled": ("true", QUIET),
+        "hbase.regionserver.metrics.period": ("1000", FRESH),
+        "zookeeper.session.timeout": (str(SESSION_MS), PATIENCE),
+        "emr.wal.client.endpoint": (None, EMR_ONLY),
+        "emr.wal.workspace": (None, EMR_ONLY),
     }
-    store = Overlay({key: (value, STORE) for key, value in values.items()})
-    return store | Overlay({"fs.s3a.experimental.input.fadvise": ("random", READ_POLICY)})
-
-
-def _in_files(place: LabPaths) -> Overlay:
-    return Overlay({"hbase.rootdir": (f"file://{place.objects / 'hbase'}", "local files stand for HDFS")})
-
-
-def _lab() -> Overlay:
-    return Overlay(
-        {
-            "hbase.envvars.logging.disabled": ("true", QUIET),
-            "hbase.regionserver.metrics.period": ("1000", FRESH),
-            "zookeeper.session.timeout": (str(SESSION_MS), PATIENCE),
-            "emr.wal.client.endpoint": (None, EMR_ONLY),
-            "emr.wal.workspace": (None, EMR_ONLY),
-        }
-    )
+    store = varied({"hbase.rootdir": f"file://{place.objects / 'hbase'}"}, "local files stand for HDFS")
+    if mode.keeps_data_in_s3:
+        store = varied(
+            {
+                "hbase.rootdir": f"s3a://{ROOT}",
+                "fs.s3a.endpoint": f"http://{HOST}:{ports.endpoint}",
+                "fs.s3a.path.style.access": "true",
+                "fs.s3a.connection.ssl.enabled": "false",
+                "fs.s3a.access.key": "lab",
+                "fs.s3a.secret.key": "lab-secret",
+                "fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+            },
+            STORE,
+        ) | varied({"fs.s3a.experimental.input.fadvise": "random"}, READ_POLICY)
+    return client_overlay(place) | varied(addresses, ADDRESSES) | store | Overlay(others)
 
 
 # The options that bin/hbase of HBase 2.6 passes to Java 11 and newer.
@@ -284,15 +263,10 @@ def logging_file(levels: Mapping[str, str], *, to_file: bool) -> str:
     for number, (name, level) in enumerate(QUIET_FLAGS):
         lines += [
             f"logger.q{number}.name = {name}",
-            f"logger.q{number}.level = {level if to_file else max_level(level)}",
+            f"logger.q{number}.level = {level if to_file or level != 'INFO' else 'WARN'}",
         ]
     lines += [f"{key} = {value}" for key, value in levels.items()]
     return "\n".join(lines) + "\n"
-
-
-def max_level(level: str) -> str:
-    """Return the quieter of a level and WARN."""
-    return "WARN" if level == "INFO" else level
 
 
 NOTHING_VARIED: Final = Overlay({})
@@ -327,12 +301,6 @@ class Site(Struct, frozen=True, kw_only=True):
     def tried(self) -> tuple[Substitution, ...]:
         """Return the properties that an experiment varies, beside the lab's own values."""
         return self.varied.substitutions(self.overlay.laid_over(site_properties(self.rendered)))
-
-
-def master_site(launch: Launch, place: LabPaths, servers: int = 1) -> Site:
-    """Return the configuration of the primary node."""
-    overlay = master_overlay(place, launch.plan.mode, servers)
-    return Site(rendered=launch.settings.effective("primary"), overlay=overlay)
 
 
 def server_site(launch: Launch, place: LabPaths, cache_mib: int, at: ServerIdentity) -> Site:

@@ -138,13 +138,19 @@ def run(request: RunRequest, results: RunFiles, say: Say, *, resume: bool = Fals
     if resume:
         record = _resumed(request, record, results)
     elif request.named and (lost := [earlier for earlier in results.scenarios() if earlier not in request.scenarios]):
-        raise InvalidInput([_check_overwrite(results.data, lost)])
+        raise InvalidInput.of(
+            where=str(results.data),
+            what=f"results of an earlier run for {', '.join(lost)}",
+            why="a run of other scenarios would overwrite them",
+            fix="keep them with --resume, or choose another directory with --results",
+        )
     finished = {earlier.name for earlier in record.scenarios}
     with run_directory() as root:
         pending = [name for name in SCENARIOS if name in request.scenarios and name not in finished]
         session = Session(request, results, say, root, pending)
         for scenario in session.scenarios():
-            record = replace(record, scenarios=_ordered((*record.scenarios, scenario)))
+            scenarios = sorted((*record.scenarios, scenario), key=lambda one: SCENARIOS.index(one.name))
+            record = replace(record, scenarios=tuple(scenarios))
             results.write(record)
     if session.failed:
         raise OperationFailed(session.failed)
@@ -159,15 +165,6 @@ def check_room(of: Laboratory) -> None:
         raise InvalidInput(lacks)
 
 
-def _check_overwrite(file: Path, scenarios: Sequence[str]) -> Problem:
-    return Problem(
-        where=str(file),
-        what=f"results of an earlier run for {', '.join(scenarios)}",
-        why="a run of other scenarios would overwrite them",
-        fix="keep them with --resume, or choose another directory with --results",
-    )
-
-
 def _header(request: RunRequest) -> Run:
     of = request.of
     place = LabPaths(root=Path("/lab"), ports=free_ports())
@@ -179,7 +176,11 @@ def _header(request: RunRequest) -> Run:
         software=of.software.versions,
         substitution=of.software.substitution,
         machine=this_machine(),
-        scale=(*scale(of), *_windows(request)),
+        scale=(
+            *scale(of),
+            ("a window of reads", "", f"{request.seconds:g} s"),
+            ("a gp3 at its default", "125 MiB/s", f"{request.volume_mib_s} MiB/s, where the volume is limited"),
+        ),
         properties=site.as_rendered,
         substitutions=site.substitutions,
         scenarios=(),
@@ -198,17 +199,11 @@ def this_machine() -> Machine:
     )
 
 
-def _windows(request: RunRequest) -> tuple[tuple[str, str, str], ...]:
-    return (
-        ("a window of reads", "", f"{request.seconds:g} s"),
-        ("a gp3 at its default", "125 MiB/s", f"{request.volume_mib_s} MiB/s, where the volume is limited"),
-    )
-
-
 def _resumed(request: RunRequest, record: Run, results: RunFiles) -> Run:
     """Return the earlier run, if it has the same plan and scale, without the scenarios to run again."""
     earlier = results.read()
-    if _ran_on(record) != _ran_on(earlier):
+    shared = ("environment", "release", "scale", "software", "machine")
+    if any(getattr(record, name) != getattr(earlier, name) for name in shared):
         raise InvalidInput.of(
             where=str(results.data),
             what="the run to resume",
@@ -217,15 +212,6 @@ def _resumed(request: RunRequest, record: Run, results: RunFiles) -> Run:
         )
     again = set(request.scenarios) if request.named else set()
     return replace(earlier, scenarios=tuple(scenario for scenario in earlier.scenarios if scenario.name not in again))
-
-
-def _ran_on(record: Run) -> object:
-    """Return the properties that two parts of one run must share."""
-    return record.environment, record.release, record.scale, record.software, record.machine
-
-
-def _ordered(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
-    return tuple(sorted(scenarios, key=lambda scenario: SCENARIOS.index(scenario.name)))
 
 
 class Session(Struct):
@@ -243,28 +229,30 @@ class Session(Struct):
         while self.pending:
             directory = self.root / self.pending[0]
             try:
-                yield from self._some(directory)
+                yield from self._in_one_lab(directory)
             except Exception as error:  # noqa: BLE001 - an hour of others' findings must not be lost to it
-                self._failed(self.pending.pop(0), error, directory)
+                failed = self.results.failed(self.pending.pop(0), error, directory)
+                self.failed.append(failed)
+                self.say(f"{failed.where} failed: {failed.why}")
             finally:
                 remove_directory(directory)
 
-    def _some(self, directory: Path) -> Iterator[Scenario]:
+    def _in_one_lab(self, directory: Path) -> Iterator[Scenario]:
         if self.pending[0] not in BENCHED:
             yield self._next(lambda name: unbenched(name)(directory, self.say))
             return
-        of = self.request.of
+        request, of = self.request, self.request.of
         with laboratory(of, directory, self.say) as bench:
             experiment = Experiment(
                 bench=bench,
                 release=of.release,
                 miniature=of.miniature,
-                table=self.request.table,
-                seconds=self.request.seconds,
+                table=request.table,
+                seconds=request.seconds,
                 cores=machine.cores(),
-                seed=self.request.seed,
-                volume_mib_s=self.request.volume_mib_s,
-                short=self.request.short,
+                seed=request.seed,
+                volume_mib_s=request.volume_mib_s,
+                short=request.short,
             )
             while self.pending and self.pending[0] in BENCHED:
                 yield self._next(lambda name: benched(name)(experiment), bench.cluster.tried)
@@ -298,8 +286,3 @@ class Session(Struct):
             tried=tuple(tried),
             outages=findings.outages,
         )
-
-    def _failed(self, name: str, error: Exception, directory: Path) -> None:
-        failed = self.results.failed(name, error, directory)
-        self.failed.append(failed)
-        self.say(f"{name} failed: {failed.why}")

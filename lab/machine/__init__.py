@@ -104,58 +104,34 @@ class OwnCpu(Struct, kw_only=True, dict=True):
         """Return the time, and the processor time until then; a child that has ended counts as this process's."""
         times = os.times()
         own = times.user + times.system + times.children_user + times.children_system
-        ticks = sum(_ticks(file) for file in self.proc.glob("[0-9]*/stat") if _parent(file) == os.getpid())
+        # The fields that follow a process's name, which may have blanks; proc(5) numbers them from 3. They have the
+        # parent's id, and the processor time of a process and of its own ended children; none are there once it ends.
+        processes = [_text(file).rpartition(")")[2].split() for file in self.proc.glob("[0-9]*/stat")]
+        children = [fields for fields in processes if fields and fields[1] == str(os.getpid())]
+        ticks = sum(int(word) for fields in children for word in fields[11:15])
         return time.monotonic(), own + ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _parent(file: Path) -> int:
-    """Return the parent's id of a process of /proc; 0 where it has ended."""
-    return int((_after_name(file) or ["", "0"])[1])
-
-
-def _ticks(file: Path) -> int:
-    """Return the processor time of a process and of its own ended children, in ticks."""
-    return sum(int(word) for word in _after_name(file)[11:15])
-
-
-def _after_name(file: Path) -> list[str]:
-    """Return the fields that follow the process's name, which may have blanks; proc(5) numbers them from 3."""
-    return _text(file).rpartition(")")[2].split()
 
 
 def needs(memory_bytes: int, disk_bytes: int, directory: Path) -> tuple[Problem, ...]:
     """Return everything that this machine lacks for a run with so much memory, and so much disk below `directory`."""
-    return (*_too_few_cores(), *_too_little_memory(memory_bytes), *_too_little_disk(disk_bytes, directory))
-
-
-def _too_few_cores() -> tuple[Problem, ...]:
-    if cores() >= LEAST_CORES:
-        return ()
-    what = f"{cores()} processor core; the lab needs {LEAST_CORES}"
-    why = "HBase, the S3 server and the load generator share it and distort each other's figures"
-    return (
-        Problem(where="this machine", what=what, why=why, fix="run on a machine with at least 2 cores, preferably 4"),
-    )
-
-
-def _too_little_memory(memory_bytes: int) -> tuple[Problem, ...]:
-    has = memory()
-    available = has.total_bytes if has.available_bytes is None else has.available_bytes
-    if available >= memory_bytes:
-        return ()
-    what = f"{_gib(available)} of memory available; this run needs {_gib(memory_bytes)}"
-    why = "measurements are worthless on a machine that swaps or kills processes for memory"
-    fix = f"end other programs, or choose a smaller run; the machine has {_gib(has.total_bytes)}"
-    return (Problem(where="this machine", what=what, why=why, fix=fix),)
-
-
-def _too_little_disk(disk_bytes: int, directory: Path) -> tuple[Problem, ...]:
-    free = free_disk_bytes(directory)
-    if free >= disk_bytes:
-        return ()
-    what = f"{_gib(free)} free; this run needs {_gib(disk_bytes)}"
-    why = "the lab stores its tables, its cache and its logs there"
-    return (Problem(where=str(directory), what=what, why=why, fix="free some space, or choose another directory"),)
+    problems, machine_memory, free = list[Problem](), memory(), free_disk_bytes(directory)
+    available = machine_memory.total_bytes if machine_memory.available_bytes is None else machine_memory.available_bytes
+    if cores() < LEAST_CORES:
+        what = f"{cores()} processor core; the lab needs {LEAST_CORES}"
+        why = "HBase, the S3 server and the load generator share it and distort each other's figures"
+        fix = "run on a machine with at least 2 cores, preferably 4"
+        problems.append(Problem(where="this machine", what=what, why=why, fix=fix))
+    if available < memory_bytes:
+        what = f"{_gib(available)} of memory available; this run needs {_gib(memory_bytes)}"
+        why = "measurements are worthless on a machine that swaps or kills processes for memory"
+        fix = f"end other programs, or choose a smaller run; the machine has {_gib(machine_memory.total_bytes)}"
+        problems.append(Problem(where="this machine", what=what, why=why, fix=fix))
+    if free < disk_bytes:
+        what = f"{_gib(free)} free; this run needs {_gib(disk_bytes)}"
+        why = "the lab stores its tables, its cache and its logs there"
+        fix = "free some space, or choose another directory"
+        problems.append(Problem(where=str(directory), what=what, why=why, fix=fix))
+    return tuple(problems)
 
 
 def _gib(amount_bytes: int) -> str:

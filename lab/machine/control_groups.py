@@ -78,17 +78,48 @@ class GroupLayout(Struct, frozen=True, kw_only=True):
 def layout_of(proc: Path = PROC) -> GroupLayout | str:
     """Return where groups can be created according to `proc`, or else a sentence that says why they cannot."""
     try:
-        mounts = _mounts((proc / "mountinfo").read_text(encoding="utf-8"))
-        own = _own((proc / "cgroup").read_text(encoding="utf-8"))
+        mountinfo = (proc / "mountinfo").read_text(encoding="utf-8")
+        cgroup = (proc / "cgroup").read_text(encoding="utf-8")
     except OSError as error:
         return f"control groups are Linux's, and {error.filename} cannot be read"
+    # Root and mount point of each v1 controller, and our group in it; "" is the unified hierarchy (v2). proc(5) lists
+    # the fields.
+    mounts: dict[str, tuple[str, Path]] = {}
+    for line in mountinfo.splitlines():
+        mount, _, right = line.partition(" - ")
+        root, mount_point = mount.split()[3:5]
+        kind, _, options = right.split(maxsplit=2)
+        if kind == "cgroup2":
+            mounts.setdefault("", (root, Path(mount_point)))
+        elif kind == "cgroup":
+            mounts |= {name: (root, Path(mount_point)) for name in options.split(",") if name in {"memory", "blkio"}}
+    rows = (line.split(":", 2) for line in cgroup.splitlines())
+    own = {name: path for _, names, path in rows for name in names.split(",")}
     if "memory" in mounts and "blkio" in mounts:
         memory, disk = (_place(*mounts[name], own.get(name, "/")) for name in ("memory", "blkio"))
         return GroupLayout(version=1, memory=memory, disk=disk)
     if "" not in mounts:
         return "no control groups are mounted here (/sys/fs/cgroup)"
     root, top = mounts[""]
-    return _unified(_place(root, top, own.get("", "/")), top)
+    mine = _place(root, top, own.get("", "/"))
+    # The nearest group, from our own upwards, that can have children with both controllers.
+    for group in (group for group in (mine, *mine.parents) if group == top or top in group.parents):
+        if written(group / "cgroup.subtree_control") >= CONTROLLERS:
+            return GroupLayout(version=2, memory=group, disk=group)
+        if written(group / "cgroup.controllers") >= CONTROLLERS:
+            # Only the real root has no type, and it may have processes.
+            free = not (group / "cgroup.type").exists() or not written(group / "cgroup.procs")
+            if free or group == top:
+                return GroupLayout(version=2, memory=group, disk=group, crowded=not free)
+    missing = " and ".join(sorted(CONTROLLERS - written(top / "cgroup.controllers"))) or "memory and io"
+    return f"control groups at {top} have no controller for {missing}"
+
+
+def _place(root: str, mount_point: Path, own: str) -> Path:
+    """Return our group under the mount point, or the mount point where a container hides the group."""
+    base = "" if root == "/" else root
+    inside = own.removeprefix(base).lstrip("/") if own == root or own.startswith(f"{base}/") else ""
+    return mount_point / inside if (mount_point / inside).is_dir() else mount_point
 
 
 def written(file: Path) -> frozenset[str]:
@@ -160,48 +191,6 @@ def write(file: Path, text: str) -> None:
             why=error.strerror or str(error),
             fix="run as root, or in a container with --privileged",
         ) from None
-
-
-def _unified(own: Path, top: Path) -> GroupLayout | str:
-    """Return the nearest group, from our own upwards, that can have children with both controllers."""
-    above = [group for group in (own, *own.parents) if group == top or top in group.parents]
-    for group in above:
-        if written(group / "cgroup.subtree_control") >= CONTROLLERS:
-            return GroupLayout(version=2, memory=group, disk=group)
-        if written(group / "cgroup.controllers") >= CONTROLLERS:
-            # Only the real root has no type, and it may have processes.
-            free = not (group / "cgroup.type").exists() or not written(group / "cgroup.procs")
-            if free or group == top:
-                return GroupLayout(version=2, memory=group, disk=group, crowded=not free)
-    missing = " and ".join(sorted(CONTROLLERS - written(top / "cgroup.controllers"))) or "memory and io"
-    return f"control groups at {top} have no controller for {missing}"
-
-
-def _mounts(table: str) -> dict[str, tuple[str, Path]]:
-    """Return root and mount point of each v1 controller; "" is the unified hierarchy (v2). proc(5) lists the fields."""
-    mounts: dict[str, tuple[str, Path]] = {}
-    for line in table.splitlines():
-        mount, _, right = line.partition(" - ")
-        root, mount_point = mount.split()[3:5]
-        kind, _, options = right.split(maxsplit=2)
-        if kind == "cgroup2":
-            mounts.setdefault("", (root, Path(mount_point)))
-        elif kind == "cgroup":
-            mounts |= {name: (root, Path(mount_point)) for name in options.split(",") if name in {"memory", "blkio"}}
-    return mounts
-
-
-def _own(table: str) -> dict[str, str]:
-    """Return the group of this process by v1 controller; "" is the unified hierarchy's."""
-    rows = (line.split(":", 2) for line in table.splitlines())
-    return {name: path for _, names, path in rows for name in names.split(",")}
-
-
-def _place(root: str, mount_point: Path, own: str) -> Path:
-    """Return our group under the mount point, or the mount point where a container hides the group."""
-    base = "" if root == "/" else root
-    inside = own.removeprefix(base).lstrip("/") if own == root or own.startswith(f"{base}/") else ""
-    return mount_point / inside if (mount_point / inside).is_dir() else mount_point
 
 
 # judgement: killed processes are reaped within this time, even with gigabytes of heap to release.
@@ -284,19 +273,17 @@ class ControlGroups(Struct, frozen=True, kw_only=True):
     @property
     def anonymous_bytes(self) -> int:
         """Return the memory that no limit can reclaim: heap (all of ZGC's is a memfd), stacks and tmpfs files."""
-        statistics = self._statistics
-        return statistics["rss" if self.layout.version == 1 else "anon"] + statistics["shmem"]
+        return self._statistic("rss", "anon") + self._statistic("shmem", "shmem")
 
     @property
     def page_cache_bytes(self) -> int:
         """Return the pages of files on a disk. The kernel includes tmpfs pages in its figure; this one does not."""
-        statistics = self._statistics
-        return statistics["cache" if self.layout.version == 1 else "file"] - statistics["shmem"]
+        return self._statistic("cache", "file") - self._statistic("shmem", "shmem")
 
-    @property
-    def _statistics(self) -> dict[str, int]:
-        rows = (line.split() for line in (self.paths[0] / "memory.stat").read_text(encoding="ascii").splitlines())
-        return {name: int(value) for name, value in rows}
+    def _statistic(self, version_1: str, version_2: str) -> int:
+        name = version_1 if self.layout.version == 1 else version_2
+        lines = (self.paths[0] / "memory.stat").read_text(encoding="ascii").splitlines()
+        return int(dict(line.split() for line in lines)[name])
 
     def limit_memory(self, limit_bytes: int) -> None:
         """Limit the group to this much memory, without swap; the module lists what is charged.

@@ -80,7 +80,25 @@ class LimitedVolume(Struct, frozen=True, kw_only=True):
         """Create the volume. Raises OperationFailed, and leaves nothing, when a command fails."""
         _remove(self.image)
         try:
-            self._make()
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self.mount_point.mkdir(parents=True, exist_ok=True)
+            with self.image.open("wb") as file:
+                file.truncate(self.size_bytes)
+            _run("losetup", "--find", "--direct-io=on", str(self.image))
+            if (BLOCK_DEVICES / self.device.name / "loop" / "dio").read_text(encoding="ascii").strip() != "1":
+                raise OperationFailed.of(  # noqa: TRY301 - whatever fails, nothing is left
+                    where=str(self.device),
+                    what=f"does not do direct I/O on {self.image}",
+                    why="the file system cannot, and the page cache would answer for the disk",
+                    fix="keep the lab's files on ext4 or xfs",
+                )
+            # xfs, as on a cluster's nodes, or else ext4 without deferred initialisation.
+            if shutil.which("mkfs.xfs") and self.size_bytes >= LEAST_XFS_BYTES:
+                _run("mkfs.xfs", "-q", "-K", str(self.device))
+            else:
+                options = "nodiscard,lazy_itable_init=0,lazy_journal_init=0"
+                _run("mkfs.ext4", "-q", "-E", options, str(self.device))
+            _run("mount", "-o", "noatime", str(self.device), str(self.mount_point))
         except BaseException:
             _remove(self.image)
             raise
@@ -91,22 +109,6 @@ class LimitedVolume(Struct, frozen=True, kw_only=True):
     ) -> None:
         """Unmount, detach and delete the volume."""
         _remove(self.image)
-
-    def _make(self) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        self.mount_point.mkdir(parents=True, exist_ok=True)
-        with self.image.open("wb") as file:
-            file.truncate(self.size_bytes)
-        _run("losetup", "--find", "--direct-io=on", str(self.image))
-        if (BLOCK_DEVICES / self.device.name / "loop" / "dio").read_text(encoding="ascii").strip() != "1":
-            raise OperationFailed.of(
-                where=str(self.device),
-                what=f"does not do direct I/O on {self.image}",
-                why="the file system cannot, and the page cache would answer for the disk",
-                fix="keep the lab's files on ext4 or xfs",
-            )
-        _run(*_make_file_system(self.size_bytes), str(self.device))
-        _run("mount", "-o", "noatime", str(self.device), str(self.mount_point))
 
 
 def clean(directory: Path) -> tuple[Path, ...]:
@@ -139,18 +141,14 @@ def unavailable() -> str | None:
     return None
 
 
-def _make_file_system(size_bytes: int) -> tuple[str, ...]:
-    """Return the command that makes xfs, as on a cluster's nodes, or else ext4 without deferred initialisation."""
-    if shutil.which("mkfs.xfs") and size_bytes >= LEAST_XFS_BYTES:
-        return ("mkfs.xfs", "-q", "-K")
-    return ("mkfs.ext4", "-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0")
-
-
 def _remove(image: Path) -> None:
     """Unmount and detach everything on this file, then delete it; a second call does nothing."""
     for device in attached(image):
-        for mount_point in mount_points(device):
-            _unmount(mount_point)
+        # In proc(5), field 3 is major:minor, and field 5 the mount point with a blank as \040. The last goes first.
+        numbers = (device / "dev").read_text(encoding="ascii").strip()
+        rows = [line.split() for line in MOUNTS.read_text(encoding="utf-8").splitlines()]
+        for name in [row[4] for row in rows if row[2] == numbers][::-1]:
+            _unmount(name.encode("latin-1", "backslashreplace").decode("unicode_escape") if "\\" in name else name)
         _run("losetup", "--detach", f"/dev/{device.name}")
     image.unlink(missing_ok=True)
 
@@ -223,15 +221,3 @@ def backing_file(device: Path) -> Path:
     except OSError:  # it was detached in the meantime
         return Path()
     return Path(name.removesuffix(" (deleted)"))
-
-
-def mount_points(device: Path) -> list[str]:
-    """Return where it is mounted, the last first; in proc(5), field 3 is major:minor, field 5 the mount point."""
-    numbers = (device / "dev").read_text(encoding="ascii").strip()
-    rows = (line.split() for line in MOUNTS.read_text(encoding="utf-8").splitlines())
-    return [_unescaped(row[4]) for row in rows if row[2] == numbers][::-1]
-
-
-def _unescaped(name: str) -> str:
-    r"""Return the name that proc(5) writes with escapes, where a blank is \040."""
-    return name.encode("latin-1", "backslashreplace").decode("unicode_escape") if "\\" in name else name

@@ -54,13 +54,7 @@ class Catalog(Struct, frozen=True, kw_only=True):
 
     def overlay(self, node_directory: Path, endpoint: str) -> Overlay:
         """Return `etc/catalog/NAME.properties` of one server."""
-        preferred = (
-            {}
-            if self.preferred_hosts is None
-            else {
-                "fs.cache.preferred-hosts-count": (str(self.preferred_hosts), "each file on one worker only"),
-            }
-        )
+        preferred = (str(self.preferred_hosts), "each file on one worker only")
         return Overlay(
             {
                 "connector.name": ("hive", ALONE),
@@ -78,7 +72,7 @@ class Catalog(Struct, frozen=True, kw_only=True):
                 "fs.cache.enabled": ("true", "the cache that is measured"),
                 "fs.cache.directories": (str(self.cache(node_directory)), PATHS),
                 "fs.cache.max-sizes": (f"{self.cache_mib * MIB}B", SCALE),
-                **preferred,
+                **({"fs.cache.preferred-hosts-count": preferred} if self.preferred_hosts is not None else {}),
             }
         )
 
@@ -136,7 +130,13 @@ class TrinoClient(Struct, frozen=True, kw_only=True):
         while True:
             rows += map(tuple, page.get("data", ()))
             if "error" in page:
-                raise self._failed(statement, "; ".join(_messages(page["error"])))
+                # The message of the error and those of its causes.
+                error = page["error"]
+                messages, cause = [str(error.get("message"))], error.get("failureInfo", {}).get("cause")
+                while cause:
+                    messages.append(str(cause.get("message")))
+                    cause = cause.get("cause")
+                raise self._failed(statement, "; ".join(messages))
             if "nextUri" not in page:
                 return Answer(tuple(rows), time.monotonic() - began)
             if time.monotonic() - began > STATEMENT_SECONDS:
@@ -165,15 +165,6 @@ class TrinoClient(Struct, frozen=True, kw_only=True):
 
     def _failed(self, what: str, why: str) -> OperationFailed:
         return OperationFailed.of(where=f"Trino on port {self.port}", what=what, why=why, fix="read the server's log")
-
-
-def _messages(error: Mapping[str, Any]) -> list[str]:
-    """Return the message of an error and those of its causes."""
-    messages, cause = [str(error.get("message"))], error.get("failureInfo", {}).get("cause")
-    while cause:
-        messages.append(str(cause.get("message")))
-        cause = cause.get("cause")
-    return messages
 
 
 WORKERS: Final = 2
@@ -280,10 +271,6 @@ class TrinoCluster(Struct, kw_only=True):
             restored.append(sum([int(line["pages"]) for line in RESTORED.finditer(log) if line["root"] == root][-1:]))
         return tuple(restored)
 
-    def _active(self) -> set[str]:
-        answer = self.client.run("SELECT node_id FROM system.runtime.nodes WHERE state = 'active'")
-        return {str(node) for (node,) in answer.rows}
-
     def _wait_until_active(self, seconds: float) -> float:
         """Wait until all workers have been active for so many seconds; return the moment at which that began."""
         deadline, active = time.monotonic() + START_SECONDS, None
@@ -295,7 +282,9 @@ class TrinoCluster(Struct, kw_only=True):
                     why="",
                     fix=f"read the logs in {self.place.logs}",
                 )
-            active = (active or time.monotonic()) if self._active() >= set(self.workers) else None
+            answer = self.client.run("SELECT node_id FROM system.runtime.nodes WHERE state = 'active'")
+            all_active = {str(node) for (node,) in answer.rows} >= set(self.workers)
+            active = (active or time.monotonic()) if all_active else None
             time.sleep(POLL_SECONDS)
         return active
 

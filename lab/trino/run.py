@@ -6,7 +6,7 @@ The scenario compares the file-system cache with its prediction: bytes from the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from lab import machine
-from lab.hbase.configuration import Overlay
-from lab.hbase.experiment import ScenarioResult, at_least, within
+from lab.hbase.experiment import SAME, ScenarioResult, at_least, within
 from lab.hbase.laboratory import run_directory
-from lab.hbase.result import Measurement, MeasurementTarget, Run, Scenario, TargetKind
+from lab.hbase.result import Measurement, Run, Scenario
 from lab.hbase.run import RunFiles, this_machine
 from lab.hbase.store import Settings
 from lab.machine.paths import home
@@ -28,7 +26,7 @@ from lab.trino import SCENARIOS, TRINO_CACHE
 from lab.trino.bench import COLUMNS, ONE_FILE, SEVERAL_FILES, QueryWindow, TrinoBench, trino_bench
 from lab.trino.cluster import HEAP_MIB, WORKERS, Catalog, server_overlay
 from lab.trino.prediction import PageCache, QueryBytes
-from lab.trino.software import SERVER, TrinoSoftware, trino_software
+from lab.trino.software import SERVER, trino_software
 from warmbase.engines.trino.cached_scan import ByteRange, usable_bytes
 from warmbase.ground.errors import InvalidInput, OperationFailed
 from warmbase.ground.units import GIB, MIB, format_size
@@ -43,7 +41,6 @@ WARM_RUNS: Final = 3
 CLIENTS: Final = 4
 ROUNDS: Final = 2
 CLOSE: Final = within(0.05)
-EXACT: Final = MeasurementTarget(kind=TargetKind.SAME)
 
 LIMITS: Final = (
     (
@@ -68,60 +65,36 @@ LIMITS: Final = (
 def run_trino_cache(bench: TrinoBench) -> ScenarioResult:
     """Run queries that fill the caches and then are served by them; each is predicted before it runs."""
     bench.fill(LARGE)
-    figures = _too_small(bench)
-    cache = PageCache(usable_bytes(LARGE.cache_mib * MIB))
-    for name, columns in (("three columns", FEW_COLUMNS), ("all columns", COLUMNS)):
-        figures += _cold_and_warm(bench, cache, name, columns)
-    figures += _restarted(bench, cache)
-    figures += _copies(bench)
-    return ScenarioResult(figures=tuple(figures), limits=LIMITS)
-
-
-def _too_small(bench: TrinoBench) -> list[Measurement]:
-    """Scan one file several times through a cache of about half its pages, the least recently read evicted first."""
-    cache = PageCache(usable_bytes(SMALL.cache_mib * MIB))
-    stored = bench.stored(ONE_FILE)[0].layout.object_bytes
-    figures: list[Measurement] = []
+    figures = list[Measurement]()
+    # One file is scanned several times through a cache of about half its pages, the least recently read evicted first.
+    small_bytes = usable_bytes(SMALL.cache_mib * MIB)
+    small, stored_bytes = PageCache(small_bytes), bench.stored(ONE_FILE)[0].layout.object_bytes
     for number in range(1, PASSES + 1):
-        predicted = cache.query(bench.stored(ONE_FILE), COLUMNS)
-        name = f"cache of {usable_bytes(SMALL.cache_mib * MIB) / stored:.0%} of the file, scan {number}"
+        predicted = small.query(bench.stored(ONE_FILE), COLUMNS)
+        name = f"cache of {small_bytes / stored_bytes:.0%} of the file, scan {number}"
         figures += _figures(name, bench.query(SMALL, ONE_FILE, COLUMNS), predicted)
-    return figures
-
-
-def _cold_and_warm(bench: TrinoBench, cache: PageCache, name: str, columns: Sequence[str]) -> list[Measurement]:
-    figures: list[Measurement] = []
-    windows: list[QueryWindow] = []
-    cold = "cold" if not cache.pages else "only three columns cached"
-    for run_name in (cold, "first warm run"):
-        predicted = cache.query(bench.stored(SEVERAL_FILES), columns)
-        windows.append(bench.query(LARGE, SEVERAL_FILES, columns))
-        figures += _figures(f"{name}, {run_name}", windows[-1], predicted)
-    windows += [bench.query(LARGE, SEVERAL_FILES, columns) for _ in range(WARM_RUNS)]
-    figures.append(
-        _seconds(f"{name}, best of {WARM_RUNS} more", min(window.seconds for window in windows[-WARM_RUNS:]))
-    )
-    return figures
-
-
-def _restarted(bench: TrinoBench, cache: PageCache) -> list[Measurement]:
-    """End one worker and kill the other, start both, and run the last query again."""
-    name = "all columns, workers restarted"
+    cache, files = PageCache(usable_bytes(LARGE.cache_mib * MIB)), bench.stored(SEVERAL_FILES)
+    for name, columns in (("three columns", FEW_COLUMNS), ("all columns", COLUMNS)):
+        for run_name in ("only three columns cached" if cache.pages else "cold", "first warm run"):
+            predicted = cache.query(files, columns)
+            figures += _figures(f"{name}, {run_name}", bench.query(LARGE, SEVERAL_FILES, columns), predicted)
+        seconds = min(bench.query(LARGE, SEVERAL_FILES, columns).seconds for _ in range(WARM_RUNS))
+        figures.append(_seconds(f"{name}, best of {WARM_RUNS} more", seconds))
+    # One worker is ended and the other killed, both start, and the last query runs again.
+    figure = partial(Measurement, case="all columns, workers restarted")
     cached = sum(bench.cluster.pages(LARGE))
     seconds = bench.cluster.restart()
     bench.say(f"  the workers are active after {seconds:.0f} s")
-    predicted = cache.query(bench.stored(SEVERAL_FILES), COLUMNS)
+    predicted = cache.query(files, COLUMNS)
     window = bench.query(LARGE, SEVERAL_FILES, COLUMNS)
-    figure = partial(Measurement, case=name)
-    return [
+    figures += [
         figure(
             name="pages found again",
-            unit="",
             measured=sum(bench.cluster.restored_pages(LARGE)),
             predicted=cache.pages,
             because="every page is a file of its own and needs no index, so a worker that is killed finds as many as "
             f"one that is stopped; the caches had {cached} pages before",
-            target=EXACT,
+            target=SAME,
         ),
         figure(
             name="time until both workers are active for good",
@@ -129,8 +102,9 @@ def _restarted(bench: TrinoBench, cache: PageCache) -> list[Measurement]:
             measured=seconds,
             because="from the end of the old processes; most of it is the start of two JVMs on this machine",
         ),
-        *_figures(name, window, predicted),
+        *_figures("all columns, workers restarted", window, predicted),
     ]
+    return ScenarioResult(figures=(*figures, *_copies(bench)), limits=LIMITS)
 
 
 def _copies(bench: TrinoBench) -> list[Measurement]:
@@ -146,7 +120,6 @@ def _copies(bench: TrinoBench) -> list[Measurement]:
         figure = partial(
             Measurement,
             case=f"{CLIENTS} clients at once, {hosts or 'two'} preferred worker{'' if hosts else 's, the default'}",
-            unit="",
         )
         figures += [
             figure(
@@ -160,7 +133,7 @@ def _copies(bench: TrinoBench) -> list[Measurement]:
                 predicted=1.0 if hosts else None,
                 because="pages of both caches divided by pages of the table. A file is read, and cached, by its "
                 "preferred workers (`fs.cache.preferred-hosts-count`)",
-                target=EXACT if hosts else None,
+                target=SAME if hosts else None,
             ),
         ]
     return figures
@@ -188,7 +161,6 @@ def _figures(case: str, window: QueryWindow, predicted: QueryBytes) -> list[Meas
         ),
         figure(
             name="hit ratio",
-            unit="",
             measured=window.read.hit_ratio,
             predicted=predicted.hit_ratio,
             because="bytes from the cache divided by all bytes",
@@ -196,15 +168,13 @@ def _figures(case: str, window: QueryWindow, predicted: QueryBytes) -> list[Meas
         ),
         figure(
             name="GETs of data",
-            unit="",
             measured=window.store.store_file_gets,
             predicted=predicted.gets,
             because="counted in front of the S3 server; one for each read that is not wholly cached",
-            target=EXACT,
+            target=SAME,
         ),
         figure(
             name="HEADs and listings",
-            unit="",
             measured=window.store.heads + window.store.lists,
             because="counted in front of the S3 server; the coordinator looks for the table's files at each query",
         ),
@@ -251,7 +221,6 @@ def run(request: TrinoRequest, results: RunFiles, say: Callable[[str], None]) ->
     if lacks := machine.needs(MEMORY_BYTES, DISK_BYTES, home()):
         raise InvalidInput(lacks)
     software = trino_software()
-    record = _header(request, software)
     scenario = SCENARIOS[TRINO_CACHE]
     say(f"{TRINO_CACHE}: {scenario.question}")
     with run_directory() as root:
@@ -272,14 +241,17 @@ def run(request: TrinoRequest, results: RunFiles, say: Callable[[str], None]) ->
         began=at.isoformat(timespec="seconds"),
         seconds=time.monotonic() - began,
     )
-    record = replace(record, scenarios=(finished,))
-    results.write(record)
-    return record
-
-
-def _header(request: TrinoRequest, software: TrinoSoftware) -> Run:
-    latency = request.latency
-    return Run(
+    # A worker and its main catalog, with a place of the lab instead of this run's.
+    node, latency = Path("/lab/worker-1"), request.latency
+    server = server_overlay(
+        is_coordinator=False,
+        port=8081,
+        coordinator_port=8080,
+        etc=node / "etc",
+        plugins=Path("/lab/trino-server/plugin"),
+    )
+    properties = server | LARGE.overlay(node, "http://127.0.0.1:9000")
+    record = Run(
         environment=request.environment,
         release=request.release,
         command=request.command,
@@ -301,19 +273,8 @@ def _header(request: TrinoRequest, software: TrinoSoftware) -> Run:
             ("first byte from S3", "", f"median {latency.latency_ms:g} ms, p99 {latency.latency_p99_ms or 0:g} ms"),
         ),
         properties=0,
-        substitutions=_properties().substitutions({}),
-        scenarios=(),
+        substitutions=properties.substitutions({}),
+        scenarios=(finished,),
     )
-
-
-def _properties() -> Overlay:
-    """Return the properties of a worker and of its main catalog, with a place of the lab instead of this run's."""
-    node = Path("/lab/worker-1")
-    server = server_overlay(
-        is_coordinator=False,
-        port=8081,
-        coordinator_port=8080,
-        etc=node / "etc",
-        plugins=Path("/lab/trino-server/plugin"),
-    )
-    return server | LARGE.overlay(node, "http://127.0.0.1:9000")
+    results.write(record)
+    return record

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from lab.hbase.result import Machine, Measurement, MeasurementTarget, Run, Scenario, Substitution, TargetKind
+from lab.hbase.result import Machine, Measurement, Run, Scenario, Substitution, TargetKind
 from warmbase.ground.units import format_duration, format_percent, format_rate, format_size
 
 NOTHING: Final = "-"
@@ -76,10 +76,9 @@ def ratio_text(figure: Measurement) -> str:
 
 def target_text(figure: Measurement) -> str:
     """Return the target of the measurement, such as `at least 0.95` or `within 10 %`; a dash without one."""
-    return NOTHING if figure.target is None else _target_text(figure.target, figure.unit)
-
-
-def _target_text(target: MeasurementTarget, unit: str) -> str:
+    target, unit = figure.target, figure.unit
+    if target is None:
+        return NOTHING
     match target.kind:
         case TargetKind.SAME:
             return "as predicted"

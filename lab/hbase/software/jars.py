@@ -165,18 +165,20 @@ def _fetch(jar: Jar, target: Path, source: Repository, stopped: Event) -> None:
         try:
             _store(jar, url, target, stopped)
         except (OSError, HTTPException) as error:
-            transient = error.code in TRANSIENT if isinstance(error, HTTPError) else not _is_local(error)
+            # An error of a file here (a full disk, no permission) is not transient; those of the network name no file.
+            is_local = isinstance(error, PermissionError) or getattr(error, "filename", None) is not None
+            transient = error.code in TRANSIENT if isinstance(error, HTTPError) else not is_local
             if attempt == TRIES or not transient:
-                raise _not_had(url, error, attempt) from None
+                raise OperationFailed.of(
+                    where=url,
+                    what=f"could not be downloaded in {attempt} {'tries' if attempt > 1 else 'try'}",
+                    why=str(error),
+                    fix=f"let this machine reach it (HTTPS_PROXY and SSL_CERT_FILE are honoured), and {SET_UP_AGAIN}",
+                ) from None
             if stopped.wait(source.pause_seconds * 2 ** (attempt - 1)):
                 raise _failed_download(url) from None
         else:
             return
-
-
-def _is_local(error: BaseException) -> bool:
-    """Return whether it is of a file here (a full disk, no permission): of the network no error has a file's name."""
-    return isinstance(error, OSError) and (error.filename is not None or isinstance(error, PermissionError))
 
 
 def _store(jar: Jar, url: str, target: Path, stopped: Event) -> None:
@@ -187,9 +189,8 @@ def _store(jar: Jar, url: str, target: Path, stopped: Event) -> None:
         with os.fdopen(handle, "wb") as file:
             _receive(jar, url, file, stopped)
         partial.replace(target)
-    except BaseException:
+    finally:
         partial.unlink(missing_ok=True)
-        raise
 
 
 def _receive(jar: Jar, url: str, file: IO[bytes], stopped: Event) -> None:
@@ -217,12 +218,3 @@ def _receive(jar: Jar, url: str, file: IO[bytes], stopped: Event) -> None:
 
 def _failed_download(url: str) -> OperationFailed:
     return OperationFailed.of(where=url, what="was given up", why="another download has failed", fix=SET_UP_AGAIN)
-
-
-def _not_had(url: str, error: BaseException, attempts: int) -> OperationFailed:
-    return OperationFailed.of(
-        where=url,
-        what=f"could not be downloaded in {attempts} {'tries' if attempts > 1 else 'try'}",
-        why=str(error),
-        fix=f"let this machine reach it (HTTPS_PROXY and SSL_CERT_FILE are honoured), and {SET_UP_AGAIN}",
-    )

@@ -184,7 +184,12 @@ class Compilation(Struct, frozen=True, kw_only=True):
             if files := sources(self.directory):
                 self._run(scratch, files)
             scratch.chmod(0o755)
-            _put(scratch, target)
+            try:
+                scratch.rename(target)
+            except OSError:
+                # Another process stored the same classes in the meantime.
+                if not target.is_dir():
+                    raise
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return target
@@ -211,15 +216,6 @@ class Compilation(Struct, frozen=True, kw_only=True):
             )
 
 
-def _put(scratch: Path, target: Path) -> None:
-    try:
-        scratch.rename(target)
-    except OSError:
-        # Another process stored the same classes in the meantime.
-        if not target.is_dir():
-            raise
-
-
 LOCK: Final = "setup.lock"
 CLASSES_BYTES: Final = 10_000_000  # judgement: about 60 kB for each change of a source
 
@@ -236,29 +232,25 @@ def classes_directory() -> Path:
 
 def missing_jars(*names: str) -> tuple[Jar, ...]:
     """Return the locked jars of these sets, or of all, that are missing or have the wrong length."""
-    directory = jars_directory()
-    return tuple(
-        jar
-        for jar in dict.fromkeys(jar for name in names or jar_sets() for jar in jar_sets()[name])
-        if _size_bytes(directory / jar.path) != jar.size_bytes
-    )
+    missing = dict[Jar, None]()
+    for jar in (jar for name in names or jar_sets() for jar in jar_sets()[name]):
+        file = jars_directory() / jar.path
+        if not file.exists() or file.stat().st_size != jar.size_bytes:
+            missing[jar] = None
+    return tuple(missing)
 
 
 def problems() -> tuple[str, ...]:
     """Return why the lab cannot run here, as sentences; none where it can."""
-    return tuple(_problems())
-
-
-def _problems() -> Iterator[str]:
-    reason = unsupported()
-    if reason:
-        yield reason
+    found = list[str]()
+    if reason := unsupported():
+        found.append(reason)
     elif runtime() is None:
-        yield "no Java runtime is installed beside this Python"
-    missing = len(missing_jars())
-    if missing:
+        found.append("no Java runtime is installed beside this Python")
+    if missing := len(missing_jars()):
         total = len({jar for jars in jar_sets().values() for jar in jars})
-        yield f"{missing} of {total} jars are not in {jars_directory()}"
+        found.append(f"{missing} of {total} jars are not in {jars_directory()}")
+    return tuple(found)
 
 
 def set_up(say: Callable[[str], None], repository: Repository | None = None) -> None:
@@ -275,7 +267,19 @@ def set_up(say: Callable[[str], None], repository: Repository | None = None) -> 
         if missing:
             say(f"downloading {len(missing)} jars to {jars_directory()}")
             download(missing, jars_directory(), say, repository)
-        _compile(say)
+        java = runtime()
+        if java is None:
+            raise OperationFailed.of(
+                where="the lab",
+                what="the Java runtime is gone",
+                why="it was removed while the lab was being set up",
+                fix="set up again",
+            )
+        for name in hbase_sets():
+            work = Compilation(java=java.java, jars=jars_directory(), classes=classes_directory(), name=name)
+            if not work.target.exists():
+                say(f"compiling the lab's Java against {name}")
+                work.compile()
 
 
 @contextmanager
@@ -320,22 +324,6 @@ def remove() -> int:
     return freed
 
 
-def _compile(say: Callable[[str], None]) -> None:
-    installed = runtime()
-    if installed is None:
-        raise OperationFailed.of(
-            where="the lab",
-            what="the Java runtime is gone",
-            why="it was removed while the lab was being set up",
-            fix="set up again",
-        )
-    for name in hbase_sets():
-        work = Compilation(java=installed.java, jars=jars_directory(), classes=classes_directory(), name=name)
-        if not work.target.exists():
-            say(f"compiling the lab's Java against {name}")
-            work.compile()
-
-
 def refuse_full_disk(*wanted: tuple[Path, int]) -> None:
     """Raise OperationFailed when so many bytes would not fit on the disks of these directories."""
     needed: dict[int, tuple[Path, int]] = {}
@@ -351,14 +339,6 @@ def refuse_full_disk(*wanted: tuple[Path, int]) -> None:
                 why=f"the lab needs {size_bytes / 1e6:.0f} MB on that disk",
                 fix="make room, or set XDG_CACHE_HOME to a directory on another disk",
             )
-
-
-def _size_bytes(file: Path) -> int:
-    """-1 where it is not there."""
-    try:
-        return file.stat().st_size
-    except OSError:
-        return -1
 
 
 @contextmanager
@@ -408,9 +388,23 @@ def software(release: Release) -> Software:
     """
     installed = runtime()
     if installed is None or problems():
-        raise _not_set_up()
+        where = str(jars_directory().parent)
+        raise InvalidInput(
+            Problem(
+                where=where,
+                what="the lab is not set up",
+                why=f"{reason} ({sys.executable})",
+                fix="run `warmbase lab setup`",
+            )
+            for reason in problems()
+        )
     name, jars = nearest_set(release.hbase), jars_directory()
     classes = Compilation(java=installed.java, jars=jars, classes=classes_directory(), name=name).compile()
+    hbase, hadoop, zookeeper = (version_of(jar, name) for jar in ("hbase-server", "hadoop-aws", "zookeeper"))
+    built = "" if hbase.endswith("-hadoop3") else " (built for Hadoop 2)"
+    codecs = version_of("hbase-compression-zstd", name)
+    odd = "" if codecs == hbase else f", its codecs {codecs}"
+    connector = {"s3a": "Amazon's S3A", "emrfs": "EMRFS"}[release.s3_connector]
     return Software(
         hbase=name.removeprefix(HBASE),
         hadoop=version_of("hadoop-common", name),
@@ -418,45 +412,19 @@ def software(release: Release) -> Software:
         java_version=installed.version,
         class_path=(str(classes), *(str(jars / jar.path) for jar in jar_sets()[name])),
         store_class_path=tuple(str(jars / jar.path) for jar in jar_sets()[STORE]),
-        versions=(*_versions(name), ("Java", f"{installed.version} (Eclipse Temurin)")),
-        substitution=_substitution(release, name),
-    )
-
-
-def nearest_set(hbase: Version) -> str:
-    """The name of the set whose HBase is the nearest; of two as near, the newer."""
-
-    def distance(name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        candidate = parse_version(name.removeprefix(HBASE))
-        return tuple(abs(ours - theirs) for ours, theirs in zip(candidate, hbase, strict=True)), tuple(
-            -n for n in candidate
-        )
-
-    return min(hbase_sets(), key=distance)
-
-
-def _versions(name: str) -> tuple[tuple[str, str], ...]:
-    return (
-        ("HBase", version_of("hbase-server", name)),
-        ("Hadoop and S3A", version_of("hadoop-aws", name)),
-        ("AWS SDK", version_of("s3-transfer-manager", name)),
-        ("ZooKeeper", version_of("zookeeper", name)),
-        ("YCSB", version_of("core", name)),
-        ("S3Proxy", version_of("s3proxy", STORE)),
-    )
-
-
-def _substitution(release: Release, name: str) -> str:
-    hbase, hadoop = version_of("hbase-server", name), version_of("hadoop-aws", name)
-    built = "" if hbase.endswith("-hadoop3") else " (built for Hadoop 2)"
-    codecs = version_of("hbase-compression-zstd", name)
-    odd = "" if codecs == hbase else f", its codecs {codecs}"
-    connector = {"s3a": "Amazon's S3A", "emrfs": "EMRFS"}[release.s3_connector]
-    return (
-        f"{release.label} runs Amazon's own builds of HBase {_dotted(release.hbase)}, Hadoop {_dotted(release.hadoop)} "
-        f"and ZooKeeper {_dotted(release.zookeeper)}, and reaches S3 with {connector}; the lab runs Apache HBase "
-        f"{hbase}{built}{odd}, on Hadoop {hadoop} with its S3A and ZooKeeper {version_of('zookeeper', name)}, all "
-        "from Maven Central and without Amazon's changes"
+        versions=(
+            ("HBase", hbase),
+            ("Hadoop and S3A", hadoop),
+            ("AWS SDK", version_of("s3-transfer-manager", name)),
+            ("ZooKeeper", zookeeper),
+            ("YCSB", version_of("core", name)),
+            ("S3Proxy", version_of("s3proxy", STORE)),
+            ("Java", f"{installed.version} (Eclipse Temurin)"),
+        ),
+        substitution=f"{release.label} runs Amazon's own builds of HBase {_dotted(release.hbase)}, Hadoop "
+        f"{_dotted(release.hadoop)} and ZooKeeper {_dotted(release.zookeeper)}, and reaches S3 with {connector}; the "
+        f"lab runs Apache HBase {hbase}{built}{odd}, on Hadoop {hadoop} with its S3A and ZooKeeper {zookeeper}, all "
+        "from Maven Central and without Amazon's changes",
     )
 
 
@@ -464,13 +432,12 @@ def _dotted(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def _not_set_up() -> InvalidInput:
-    return InvalidInput(
-        Problem(
-            where=str(jars_directory().parent),
-            what="the lab is not set up",
-            why=f"{reason} ({sys.executable})",
-            fix="run `warmbase lab setup`",
-        )
-        for reason in problems()
-    )
+def nearest_set(hbase: Version) -> str:
+    """The name of the set whose HBase is the nearest; of two as near, the newer."""
+
+    def distance(name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        candidate = parse_version(name.removeprefix(HBASE))
+        apart = tuple(abs(ours - theirs) for ours, theirs in zip(candidate, hbase, strict=True))
+        return apart, tuple(-number for number in candidate)
+
+    return min(hbase_sets(), key=distance)
