@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -106,8 +105,19 @@ LISTED: Final = (Severity.ERROR, Severity.WARNING)
 def aws_configurations_page() -> str:
     """Return the page, in Markdown."""
     sources = tomllib.loads((PUBLISHED / "sources.toml").read_text(encoding="utf-8"))
-    findings = {name: _findings(source) for name, source in sources.items()}
-    clean = [source for name, source in sources.items() if not findings[name]]
+    rows, faulty, clean = list[tuple[str, ...]](), list[str](), list[str]()
+    for source in sources.values():
+        title, file, release = source["title"], source["file"], source["release"]
+        origin = f"[{file}](published/{file}), from [this page]({source['source']})"
+        reported = lint(read_subject(PUBLISHED / file, release)).findings
+        findings = [finding for finding in reported if finding.severity in LISTED and finding.id not in BUGS]
+        ids = (sorted({finding.id for finding in findings if finding.severity is severity}) for severity in LISTED)
+        rows.append((title, release, *map(", ".join, ids)))
+        if findings:
+            items = "\n".join(map(finding_item, findings))
+            faulty.append(section(f"## {title}", f"{origin}, for {release}:", items))
+        else:
+            clean.append(f"- {title}: {origin}")
     return (
         section(
             "# AWS's configurations, linted",
@@ -121,38 +131,10 @@ def aws_configurations_page() -> str:
                 "emr-7.12.0. Notes and the bugs of the HBase version are left out; `warmbase lint --file FILE "
                 "--release LABEL` prints them. [The published recipe](published-recipe.md) has a page of its own."
             ),
-            table(("configuration", "release", "errors", "warnings"), _rows(sources, findings)),
-            *(_configuration(source, findings[name]) for name, source in sources.items() if findings[name]),
+            table(("configuration", "release", "errors", "warnings"), rows),
+            *faulty,
             "## Without errors and warnings",
-            "\n".join(f"- {source['title']}: {_origin(source)}" for source in clean),
+            "\n".join(clean),
         )
         + "\n"
     )
-
-
-def _configuration(source: Mapping[str, str], findings: Sequence[LintFinding]) -> str:
-    """Return the section of one configuration."""
-    return section(
-        f"## {source['title']}", f"{_origin(source)}, for {source['release']}:", "\n".join(map(finding_item, findings))
-    )
-
-
-def _origin(source: Mapping[str, str]) -> str:
-    """Return links to the file and to the page that it is from."""
-    return f"[{source['file']}](published/{source['file']}), from [this page]({source['source']})"
-
-
-def _findings(source: Mapping[str, str]) -> list[LintFinding]:
-    report = lint(read_subject(PUBLISHED / source["file"], source["release"]))
-    return [finding for finding in report.findings if finding.severity in LISTED and finding.id not in BUGS]
-
-
-def _rows(
-    sources: Mapping[str, Mapping[str, str]], findings: Mapping[str, list[LintFinding]]
-) -> Iterator[tuple[str, ...]]:
-    for name, source in sources.items():
-        ids = (
-            ", ".join(sorted({finding.id for finding in findings[name] if finding.severity is severity}))
-            for severity in LISTED
-        )
-        yield (source["title"], source["release"], *ids)

@@ -148,12 +148,11 @@ def nothing_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with a runtime that cannot run, and two jars to be had; nothing of the lab is there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     home_ = Runtime(java=tmp_path / "no-java", version="21")
-    for module in (setup, setup):
-        monkeypatch.setattr(module, "runtime", lambda: home_)
+    monkeypatch.setattr(setup, "runtime", lambda: home_)
     monkeypatch.setattr(setup, "install_runtime", lambda _: None)
     sets = {"hbase-2.6.2": (jar("shared"), jar("server")), "store": (jar("shared"),), "compiler": ()}
     monkeypatch.setattr(setup, "jar_sets", lambda: sets)
-    monkeypatch.setattr(setup, "_compile", lambda _: None)
+    monkeypatch.setattr(setup, "hbase_sets", tuple)
     return tmp_path
 
 
