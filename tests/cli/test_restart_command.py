@@ -9,8 +9,9 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from tests.operations.deployed import Deployed
+from tests.operations.killable import SERVERS
 from tests.operations.test_available_restart import MovingModel
-from tests.operations.test_rolling_restart import QUICK, SERVERS, Model
+from tests.operations.test_rolling_restart import QUICK, Model
 from warmbase.cli.operate import restart as command
 from warmbase.configurations.launch import launch_of
 from warmbase.environments.reader import read_environment

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from msgspec import Struct
+
+from warmbase.operations.aws.progress import Say
+
+SERVERS = ("a:16020", "b:16020", "c:16020")
+META = "1588230740"
 
 
 class Killed(BaseException):
@@ -28,3 +34,27 @@ class Killable(Struct, kw_only=True, dict=True):
         yield
         if self.calls == self.kill_at:
             raise Killed
+
+
+class HBaseModel(Killable, dict=True):
+    """A balancer and a journal, which every operation on regions has."""
+
+    balancer: bool = True
+    journal: Any = None
+
+    def switch_balancer(self, say: Say, *, on: bool) -> None:
+        del say
+        with self.call():
+            self.balancer = on
+
+    def read(self) -> Any:
+        with self.call():
+            return self.journal
+
+    def write(self, journal: object) -> None:
+        with self.call():
+            self.journal = journal
+
+    def clear(self) -> None:
+        with self.call():
+            self.journal = None

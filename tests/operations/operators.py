@@ -290,3 +290,11 @@ def deployed_world(directory: Path) -> Deployed:
     World(directory).write_claim(here.cluster_id)
     clients().ssm.put_parameter(Name="/cdk-bootstrap/hnb659fds/version", Value="21", Type="String")
     return here
+
+
+def deployed_checkout(directory: Path, patch: pytest.MonkeyPatch) -> tuple[Deployed, World]:
+    """Return a deployed environment, and the world in which operator A has its checkout."""
+    here, world = deployed_world(directory), World(directory)
+    install_world(world, patch)
+    checkout(world, "A", here, changed_text("A"))
+    return here, world

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from local_aws.extension import install
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
-from tests.operations.operators import World, changed_text, checkout, deployed_world, install_world
+from tests.operations.operators import deployed_checkout
 from tests.tiers import quick_where
 from warmbase.operations.cluster import alarms as alarm_muting
 from warmbase.operations.cluster.alarms import MUTE_HOURS, Silence, mute, read_silence, unmute
@@ -170,10 +170,7 @@ def test_a_first_deployment_shows_and_ends_the_silence_of_a_teardown(
     monkeypatch.setattr(alarm_muting, "ACTIVATION_SECONDS", 0.0)
     install()
     with mock_aws():
-        here = deployed_world(tmp_path)
-        world = World(tmp_path)
-        install_world(world, monkeypatch)
-        checkout(world, "A", here, changed_text("A"))
+        here, world = deployed_checkout(tmp_path, monkeypatch)
         with monkeypatch.context() as denied:
             refuse(denied, "DeleteAlarmMuteRule", "AccessDenied")
             ended = world.run("A", "teardown", "ENV", "blue")

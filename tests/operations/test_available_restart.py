@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 from msgspec import field
 
-from tests.operations.killable import Killed
-from tests.operations.test_rolling_restart import META, QUICK, SERVERS, Lines, Model
+from tests.operations.deployed import Cut
+from tests.operations.killable import META, SERVERS, Killed
+from tests.operations.test_rolling_restart import QUICK, Model
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.hfile.cache_index import CachedFile
 from warmbase.operations.aws.progress import Say, carry_out
@@ -81,9 +82,9 @@ def available(model: MovingModel) -> AvailableRestart:
 
 def run(model: MovingModel) -> list[str]:
     """Restart all servers as a new command would, and return what it says."""
-    lines = Lines()
-    carry_out(available(model).stages(model.state(print)), lines)
-    return lines.lines
+    progress = Cut()
+    carry_out(available(model).stages(model.state(print)), progress)
+    return [*progress.titles, *progress.said]
 
 
 def is_whole(model: MovingModel) -> bool:
@@ -173,7 +174,7 @@ def test_the_two_ways_do_not_continue_each_other() -> None:
     with pytest.raises(Killed):
         run(model)
     with pytest.raises(Refused, match=r"(?s)a restart with --available.*restart ENV --rolling --available"):
-        carry_out(RollingRestart(hbase=model, journals=model, patience=QUICK).stages(model.state(print)), Lines())
+        carry_out(RollingRestart(hbase=model, journals=model, patience=QUICK).stages(model.state(print)), Cut())
 
 
 def test_a_single_server_is_refused() -> None:

@@ -9,9 +9,10 @@ import pytest
 from msgspec import field
 from msgspec.structs import replace
 
+from tests.operations.deployed import Cut
 from tests.operations.killable import Killable, Killed
 from warmbase.ground.errors import OperationFailed, Refused
-from warmbase.operations.aws.progress import Say, carry_out
+from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.boost import (
     ATTEMPTS_SECONDS,
     MARGIN_SECONDS,
@@ -28,15 +29,6 @@ from warmbase.sizing.gp3 import Provision
 LAUNCHED, RAISED = (125, 3000), (500, 3000)
 HOUR = 3600.0
 QUICK = BoostPatience(modifiable=0.05, first_poll=0.001, poll=0.001)
-
-
-class Quiet:
-    """Progress that nobody reads."""
-
-    @contextmanager
-    def step(self, title: str) -> Iterator[Say]:
-        del title
-        yield lambda _: None
 
 
 class Model(Killable, dict=True):
@@ -116,11 +108,11 @@ class Model(Killable, dict=True):
 
 
 def boost(model: Model, seconds: float = 2 * HOUR) -> None:
-    carry_out(CacheBoost(control=model, provision=RAISED, seconds=seconds, clock=model.clock).stages(), Quiet())
+    carry_out(CacheBoost(control=model, provision=RAISED, seconds=seconds, clock=model.clock).stages(), Cut())
 
 
 def end(model: Model) -> None:
-    carry_out(BoostEnd(control=model, patience=QUICK, clock=model.clock).stages(), Quiet())
+    carry_out(BoostEnd(control=model, patience=QUICK, clock=model.clock).stages(), Cut())
 
 
 def calls_of(*commands: object) -> int:
@@ -243,8 +235,8 @@ def test_a_raised_volume_without_a_schedule_is_refused_and_can_be_taken_back() -
 def test_nothing_is_raised_once_the_time_is_nearly_over() -> None:
     model = Model()
     stages = list(CacheBoost(control=model, provision=RAISED, seconds=HOUR, clock=model.clock).stages())
-    carry_out(stages[:1], Quiet())
+    carry_out(stages[:1], Cut())
     model.advance(HOUR - MARGIN_SECONDS + 1)
     with pytest.raises(OperationFailed, match="was not raised"):
-        carry_out(stages[1:], Quiet())
+        carry_out(stages[1:], Cut())
     assert set(model.volumes.values()) == {LAUNCHED}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,9 +11,8 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from local_aws.extension import install
-from tests.operations.deployed import Deployed, deployed
-from tests.operations.mocked_aws import clients
-from tests.operations.operators import World, changed_text, checkout, deployed_world, install_world
+from tests.operations.deployed import Deployed
+from tests.operations.operators import deployed_checkout
 from tests.operations.other_clusters import other_cluster
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.cluster import claims
@@ -24,13 +22,6 @@ from warmbase.operations.deploy.preflight import preflight, refuse_unready
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
 KEY = "hbase.warmbase-claim"
 OLD, NEW = "2020-01-01T00:00:00+00:00", datetime.now(UTC).isoformat()
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 def claimed(here: Deployed, cluster: str, **changes: str) -> None:
@@ -164,10 +155,7 @@ def test_a_release_names_the_running_writers_before_it_asks(tmp_path: Path, monk
     """Without a claim nothing refuses the release, which is the documented way back after an accident."""
     install()
     with mock_aws():
-        here = deployed_world(tmp_path)
-        world = World(tmp_path)
-        install_world(world, monkeypatch)
-        checkout(world, "A", here, changed_text("A"))
+        here, world = deployed_checkout(tmp_path, monkeypatch)
         here.aws.s3.delete_object(Bucket=BUCKET, Key=KEY)
         done = world.run("A", "claim", "ENV", "--take")
         assert done.code == 0, done.text

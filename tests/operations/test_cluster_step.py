@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from moto import mock_aws
 from mypy_boto3_emr.type_defs import StepConfigTypeDef
 
-from local_aws.extension import install
-from tests.operations.deployed import Deployed, deployed
-from tests.operations.mocked_aws import clients
+from tests.operations.deployed import Deployed
 from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.clients import examining
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.aws.node_command import PrimaryShell
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 def primary(here: Deployed) -> PrimaryShell:

@@ -64,11 +64,7 @@ def waves_of(model: Model, *tables: str, floor: float = 0.9, patience: Patience 
 
 
 def run(model: Model, *tables: str, patience: Patience = PATIENT) -> list[str]:
-    return [stage.act(silent) for stage in waves_of(model, *tables, patience=patience).stages()]
-
-
-def silent(_: str) -> None:
-    """Ignore the line."""
+    return [stage.act(print) for stage in waves_of(model, *tables, patience=patience).stages()]
 
 
 REGIONS = {"r0": stored("a"), "r1": stored("a"), "r2": stored("b"), "r3": stored("b", size=900), "r4": stored("a")}
@@ -117,16 +113,16 @@ def test_only_regions_of_the_tables_with_files_that_are_old_enough_are_due() -> 
             "other": stored("b", table="users"),
         }
     )
-    assert waves_of(model, "orders").due(silent).keys() == {"due"}
-    assert waves_of(model).due(silent).keys() == {"due", "other"}
+    assert waves_of(model, "orders").due(print).keys() == {"due"}
+    assert waves_of(model).due(print).keys() == {"due", "other"}
     with pytest.raises(Refused, match=r"order  has no open region\n.*orders, users"):
-        waves_of(model, "order").due(silent)
+        waves_of(model, "order").due(print)
 
 
 @given(st.dictionaries(st.text("xyz", min_size=1, max_size=4), st.sampled_from("abc"), min_size=1))
 def test_waves_compact_every_region_once(homes: dict[str, str]) -> None:
     model = Model({name: stored(server) for name, server in homes.items()})
-    due = waves_of(model).due(silent)
+    due = waves_of(model).due(print)
     expected, first = wave_sizes(due), next_wave(due)
     run(model)
     assert model.waves[0] == first

@@ -68,7 +68,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def state(self) -> HBaseState:
-        return self.hbase.state(silent)
+        return self.hbase.state(print)
 
     def restart(self, progress: Cut | None = None) -> Cut:
         """Restart every server as a new command would, and return what it reported."""
@@ -89,7 +89,7 @@ class Cluster(Struct, frozen=True, dict=True):
     def heal(self, progress: Cut | None = None) -> HealProposal:
         """Heal the cluster as a new command would, and return the proposal."""
         heal = Heal(hbase=self.hbase, journal=self.heal_journal, patience=QUICK_HEAL)
-        proposal = heal.propose(silent)
+        proposal = heal.propose(print)
         if proposal.moves or proposal.interrupted:
             carry_out(heal.stages(proposal), progress or Cut())
         return proposal
@@ -101,7 +101,7 @@ class Cluster(Struct, frozen=True, dict=True):
     @property
     def events(self) -> list[str]:
         """Return what the stand-ins were told to do."""
-        events: list[str] = self.hbase.primary.run("control-regions", silent, "events")["events"]
+        events: list[str] = self.hbase.primary.run("control-regions", print, "events")["events"]
         return events
 
 
@@ -118,14 +118,9 @@ def aws() -> Iterator[Aws]:
 
 @pytest.fixture
 def cluster(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    for module in (node_command, node_command):
-        monkeypatch.setattr(module, "FIRST_POLL_SECONDS", 0.0)
-        monkeypatch.setattr(module, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(node_command, "FIRST_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(node_command, "POLL_SECONDS", 0.02)
     return Cluster(aws, aws.emr.run_job_flow(**CLUSTER)["JobFlowId"])
-
-
-def silent(_: str) -> None:
-    """Ignore the line."""
 
 
 def restarts(events: list[str]) -> list[str]:
@@ -217,7 +212,7 @@ def test_a_node_without_an_index_refuses_before_any_move(cluster: Cluster) -> No
 
 def test_a_server_of_no_node_is_named(cluster: Cluster) -> None:
     with pytest.raises(OperationFailed, match="is on no running core node"):
-        cluster.hbase.restart("ip-10-9-9-9.ec2.internal:16020", silent)
+        cluster.hbase.restart("ip-10-9-9-9.ec2.internal:16020", print)
 
 
 @pytest.mark.thorough
@@ -242,7 +237,7 @@ def test_one_region_of_each_server_is_compacted_at_a_time(cluster: Cluster) -> N
 def test_a_table_is_changed_and_its_regions_reopened(cluster: Cluster) -> None:
     journal = S3Journal(cluster.aws, LOGS, "tables", cluster.id, TableChange)
     tables, launch = TableChanges(hbase=cluster.hbase, journal=journal), launch_of(ENVIRONMENT, ENVIRONMENT.active)
-    [change] = table_proposal(tables, launch, ("stand-in-users",), silent).changes
+    [change] = table_proposal(tables, launch, ("stand-in-users",), print).changes
     wanted = " ".join(f"cf:{name}={value}" for name, value in change.wanted["cf"].items())
     with pytest.raises(Killed):
         carry_out(tables.stages([change]), Cut(1, "begin"))

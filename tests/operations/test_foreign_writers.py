@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from moto import mock_aws
 
-from local_aws.extension import install
-from tests.operations.deployed import Deployed, deployed
-from tests.operations.mocked_aws import clients
+from tests.operations.deployed import Deployed
 from tests.operations.other_clusters import other_cluster
 from warmbase.operations.cluster.claims import claim_of, release, writers, writes_to
 from warmbase.operations.deploy.preflight import preflight
 
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
 ROOT, REPLICA = "hbase.rootdir", "hbase.emr.readreplica.enabled"
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 @pytest.fixture

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import boto3
 import pytest
-from moto import mock_aws
 
-from local_aws.extension import install
-from tests.operations.deployed import PROJECT, Deployed, deployed
-from tests.operations.mocked_aws import VARIABLES, clients
+from tests.operations.deployed import PROJECT, Deployed
+from tests.operations.mocked_aws import VARIABLES
 from warmbase.environments.launch_record import record_directory
 from warmbase.ground.errors import Refused
 from warmbase.operations.aws.clients import Aws, environment_aws, refuse_others
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 def variables_of(account: str) -> dict[str, str]:

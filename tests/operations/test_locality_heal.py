@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Struct, field
 
-from tests.operations.test_cache_heal import Lines, silent
+from tests.operations.deployed import Cut
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.ground.units import MIB
 from warmbase.operations.aws.progress import Say, carry_out
@@ -57,9 +57,9 @@ class HdfsModel(Struct, dict=True):
 
 
 def run(model: HdfsModel, bandwidth: int | None = None) -> list[str]:
-    heal, lines = LocalityHeal(hdfs=model), Lines()
-    carry_out(heal.stages(heal.propose(silent, bandwidth)), lines)
-    return lines.lines
+    heal, progress = LocalityHeal(hdfs=model), Cut()
+    carry_out(heal.stages(heal.propose(print, bandwidth)), progress)
+    return [*progress.titles, *progress.said]
 
 
 def test_every_block_comes_home_in_as_many_steps_as_it_takes() -> None:
@@ -69,7 +69,7 @@ def test_every_block_comes_home_in_as_many_steps_as_it_takes() -> None:
     assert "512 MiB moved, 256 MiB left" in lines
     assert lines[-1] == "local: b:16020 40% to 100%, a:16020 100% to 100%"
     assert model.calls == [(100 * MIB, STEP_SECONDS)] * 2
-    assert model.locality(silent).total.moves == 0
+    assert model.locality(print).total.moves == 0
 
 
 def test_a_bandwidth_replaces_that_of_the_datanodes() -> None:
@@ -80,8 +80,8 @@ def test_a_bandwidth_replaces_that_of_the_datanodes() -> None:
 
 def test_the_busiest_datanode_takes_the_time_whether_it_sends_or_receives() -> None:
     heal = LocalityHeal(hdfs=HdfsModel())
-    assert heal.propose(silent, 64 * MIB).seconds == 12
-    proposal = heal.propose(silent)
+    assert heal.propose(print, 64 * MIB).seconds == 12
+    proposal = heal.propose(print)
     assert isinstance(proposal, LocalityProposal)
     assert proposal.seconds == pytest.approx(7.68)
 
@@ -93,13 +93,13 @@ def test_blocks_that_cannot_be_moved_end_the_command() -> None:
 
 def test_a_region_in_transition_refuses_it() -> None:
     with pytest.raises(Refused, match="is not quiet: 2 regions are in transition"):
-        LocalityHeal(hdfs=HdfsModel(in_transition=2)).propose(silent)
+        LocalityHeal(hdfs=HdfsModel(in_transition=2)).propose(print)
 
 
 def test_a_server_that_leaves_changes_the_basis() -> None:
     heal = LocalityHeal(hdfs=HdfsModel())
-    proposal = heal.propose(silent)
-    assert proposal.basis_in(HdfsModel(away=0).locality(silent)) == proposal.basis
+    proposal = heal.propose(print)
+    assert proposal.basis_in(HdfsModel(away=0).locality(print)) == proposal.basis
     alone = Locality(
         servers={"a:16020": next(iter(proposal.locality.servers.values()))},
         in_transition=0,
@@ -128,6 +128,6 @@ class Answering(Struct, dict=True):
 def test_the_step_is_asked_with_a_bandwidth_and_a_time() -> None:
     figures = {"bytes": 4, "local_bytes": 3, "moves": 1, "moved_bytes": 1, "sent_bytes": 0}
     primary: Any = Answering({"servers": {"a:16020": figures}, "in_transition": 0, "bandwidth": 7, "moved_bytes": 9})
-    moved, locality = EmrHdfs(primary=primary).relocate(5, 60, silent)
+    moved, locality = EmrHdfs(primary=primary).relocate(5, 60, print)
     assert (moved, locality.total, locality.bandwidth_bytes_per_second) == (9, ServerLocality(**figures), 7)
     assert primary.asked == [("heal-locality", "relocate", "5", "60")]

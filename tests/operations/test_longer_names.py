@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-from moto import mock_aws
-
-from local_aws.extension import install
-from tests.operations.deployed import Deployed, deployed
-from tests.operations.mocked_aws import clients
+from tests.operations.deployed import Deployed
 from warmbase.operations.cluster.alarms import described_alarms
 from warmbase.operations.cluster.drift import compare_deployed
 from warmbase.operations.cluster.state import state
@@ -18,13 +10,6 @@ from warmbase.operations.deploy.teardown import teardown
 
 LONGER = ("warmbase-dev-blue-green-disk-full", "warmbase-dev-blue-call-core-node-missing")
 """Alarms of the clusters green and call in the environment dev-blue."""
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 def add_alarms(here: Deployed) -> None:

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-from moto import mock_aws
 
-from local_aws.extension import install
-from tests.operations.deployed import Deployed, deployed
-from tests.operations.mocked_aws import clients
+from tests.operations.deployed import Deployed
 from warmbase.operations.cluster.drift import protection_compared
 from warmbase.operations.cluster.protection import POLICY, protect, protect_stack, read_protection
 from warmbase.operations.cluster.state import state
 
 STACKS = {f"warmbase-dev-{name}" for name in ("network", "storage", "blue-cluster", "blue-monitoring")}
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 def missing(here: Deployed) -> tuple[str, ...]:

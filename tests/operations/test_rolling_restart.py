@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 
 import pytest
 from msgspec import field
 
-from tests.operations.killable import Killable, Killed
+from tests.operations.deployed import Cut
+from tests.operations.killable import META, SERVERS, HBaseModel, Killed
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.progress import Say, Stage, carry_out
 from warmbase.operations.cluster.hbase_control import META_TABLE, CacheReads, HBaseState, Patience, Region
-from warmbase.operations.hbase.rolling_restart import RestartJournal, RollingRestart, restart_order
+from warmbase.operations.hbase.rolling_restart import RestartJournal, RollingRestart
 
 QUICK = Patience(before=60, home=0.3, elsewhere=0.02, warm=0.05, poll=0.002)
-SERVERS = ("a:16020", "b:16020", "c:16020")
-META = "1588230740"
 
 
-class Model(Killable, dict=True):
+class Model(HBaseModel, dict=True):
     """An HBase of three servers with two regions each. A server that restarts is away for two looks."""
 
     starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SERVERS, 1))
     homes: dict[str, str | None] = field(default_factory=dict)
     lasts: dict[str, str] = field(default_factory=dict)
-    balancer: bool = True
     down: dict[str, int] = field(default_factory=dict)
     restarts: list[str] = field(default_factory=list)
     lose_cache: str | None = None
     lose_regions: str | None = None
     reasons: dict[str, str] = field(default_factory=dict)
-    journal: RestartJournal | None = None
     most_down: int = 0
     away: int = 2
     replaced: frozenset[str] = frozenset()
@@ -77,11 +73,6 @@ class Model(Killable, dict=True):
                 for region, last in self.lasts.items():
                     if self.homes[region] is None and server in {last, self.lose_regions}:
                         self.homes[region] = "b:16020" if self.lose_regions == server else server
-
-    def switch_balancer(self, say: Say, *, on: bool) -> None:
-        del say
-        with self.call():
-            self.balancer = on
 
     def reopen(self, tables: Sequence[str], say: Say) -> None:
         del say, tables
@@ -134,37 +125,12 @@ class Model(Killable, dict=True):
             lost = self.lose_cache if self.restarts else None
             return {server: CacheReads(hits=20 if server == lost else 99, misses=1) for server in self.starts}
 
-    def read(self) -> RestartJournal | None:
-        with self.call():
-            return self.journal
-
-    def write(self, journal: RestartJournal) -> None:
-        with self.call():
-            self.journal = journal
-
-    def clear(self) -> None:
-        with self.call():
-            self.journal = None
-
-
-class Lines:
-    """Collects what the stages say."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    @contextmanager
-    def step(self, title: str) -> Iterator[Say]:
-        self.lines.append(title)
-        yield self.lines.append
-
 
 def run(model: Model) -> list[str]:
     """Restart all servers as a new command would, and return what it says."""
-    restart, lines = RollingRestart(hbase=model, journals=model, patience=QUICK), Lines()
-    state = model.state(lines.lines.append)
-    carry_out(restart.stages(state), lines)
-    return lines.lines
+    restart, progress = RollingRestart(hbase=model, journals=model, patience=QUICK), Cut()
+    carry_out(restart.stages(model.state(print)), progress)
+    return [*progress.titles, *progress.said]
 
 
 def test_each_server_restarts_once_and_the_one_with_meta_last() -> None:
@@ -247,7 +213,7 @@ def test_a_server_whose_node_emr_replaces_meanwhile_is_skipped(server: str) -> N
 def test_regions_that_open_elsewhere_late_are_reopened_before_the_next_server_restarts() -> None:
     model = Model(away=3)
     with pytest.raises(Killed):
-        carry_out(first_restart(model), Lines())
+        carry_out(first_restart(model), Cut())
     assert model.down == {"b:16020": 3}
     model.replace_node("c:16020", looks=2)
     run(model)
@@ -302,22 +268,21 @@ def test_no_server_restarts_while_another_one_is_down_whose_regions_are_open_els
     assert model.restarts == []
 
 
-def test_a_closed_region_refuses_it() -> None:
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"homes": {"r10": None}}, "is not quiet: 1 regions of enabled tables are not open"),
+        (
+            {"reasons": {"b:16020": "its index is 3 hours old", "c:16020": "the same"}},
+            r"b:16020  would lose its cache if it restarted now, as would 1 more\n.*3 hours",
+        ),
+    ],
+)
+def test_a_cluster_that_is_not_ready_refuses_it(change: dict[str, dict[str, str | None]], match: str) -> None:
     model = Model()
-    model.homes["r10"] = None
-    with pytest.raises(Refused, match="is not quiet: 1 regions of enabled tables are not open"):
+    for name, values in change.items():
+        getattr(model, name).update(values)
+    with pytest.raises(Refused, match=match):
         run(model)
     assert model.restarts == []
     assert model.balancer
-
-
-def test_a_server_that_is_not_ready_refuses_it() -> None:
-    model = Model(reasons={"b:16020": "its index is 3 hours old", "c:16020": "the same"})
-    with pytest.raises(Refused, match=r"b:16020  would lose its cache if it restarted now, as would 1 more\n.*3 hours"):
-        run(model)
-    assert model.restarts == []
-    assert model.balancer
-
-
-def test_the_server_with_meta_is_last() -> None:
-    assert restart_order(Model().state(print)) == ("b:16020", "c:16020", "a:16020")

@@ -10,7 +10,14 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from tests.operations.operators import CLAIM, ROOT, World, changed_text, checkout, deployed_world, install_world
+from tests.operations.operators import (
+    CLAIM,
+    ROOT,
+    World,
+    changed_text,
+    checkout,
+    deployed_checkout,
+)
 
 
 @pytest.fixture
@@ -18,10 +25,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Return an environment that was torn down, with a checkout each for A and B."""
     install()
     with mock_aws():
-        here = deployed_world(tmp_path)
-        world = World(tmp_path)
-        install_world(world, monkeypatch)
-        checkout(world, "A", here, changed_text("A"))
+        here, world = deployed_checkout(tmp_path, monkeypatch)
         done = world.run("A", "teardown", "ENV", "blue")
         assert done.code == 0, done.text
         checkout(world, "B", here, changed_text("A"))

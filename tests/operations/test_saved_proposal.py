@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from moto import mock_aws
 
-from local_aws.extension import install
-from tests.operations.deployed import Deployed, deployed, synthesised
-from tests.operations.mocked_aws import VARIABLES, clients
+from tests.operations.deployed import Deployed, synthesised
+from tests.operations.mocked_aws import VARIABLES
 from warmbase.cli.deploy.deploy import deploy
 from warmbase.ground.errors import InvalidInput, Refused
 from warmbase.operations.deploy.cdk import Assembly
 from warmbase.operations.deploy.deployment import Proposal, proposed, read_proposal, write_proposal
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 def today(here: Deployed) -> Proposal:

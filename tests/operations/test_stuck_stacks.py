@@ -11,7 +11,11 @@ from moto import mock_aws
 
 from local_aws.cloudformation.stack_state import state
 from local_aws.extension import install
-from tests.operations.operators import STACK, World, changed_text, checkout, deployed_world, install_world
+from tests.operations.operators import (
+    STACK,
+    World,
+    deployed_checkout,
+)
 from warmbase.configurations.launch import launch_of
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed
@@ -27,10 +31,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
     install()
     with mock_aws():
-        here = deployed_world(tmp_path)
-        world = World(tmp_path)
-        install_world(world, monkeypatch)
-        checkout(world, "A", here, changed_text("A"))
+        _, world = deployed_checkout(tmp_path, monkeypatch)
         shutil.rmtree(world.file("A").with_suffix(".launch"))
         [cluster] = world.running()
         world.aws.emr.set_termination_protection(JobFlowIds=[cluster], TerminationProtected=False)

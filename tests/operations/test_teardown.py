@@ -6,7 +6,6 @@ import ast
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -33,13 +32,6 @@ from warmbase.operations.cluster.stack import environment_cluster
 from warmbase.operations.deploy.teardown import Consent, check_log, destruction, teardown
 
 TOPIC = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Deployed]:
-    install()
-    with mock_aws():
-        yield deployed(clients(), tmp_path)
 
 
 def begun(here: Deployed) -> list[str]:
