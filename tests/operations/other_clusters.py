@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.operations.deployed import Deployed
 from warmbase.operations.aws.clients import Aws
+from warmbase.operations.deploy.preflight import preflight
 
 
 def other_cluster(
@@ -31,3 +33,9 @@ def other_cluster(
 
 def _site(properties: Mapping[str, str]) -> list[Mapping[str, object]]:
     return [{"Classification": "hbase-site", "Properties": dict(properties)}] if properties else []
+
+
+def problems(here: Deployed) -> list[str]:
+    """Return the names of the checks that refuse a deployment of a new cluster."""
+    checks = preflight(here.aws, here.environment, {"blue": here.launch}, {})
+    return [check.name for check in checks if check.problem and check.name != "cdk bootstrap"]

@@ -203,21 +203,20 @@ def test_ending_waits_no_longer_than_its_patience_and_leaves_the_schedules() -> 
     assert set(model.volumes.values()) == {LAUNCHED}
 
 
-def test_a_volume_that_was_modified_today_is_refused_before_anything_is_written() -> None:
-    model = Model()
-    model.modified["b"] = [model.now - HOUR]
-    with pytest.raises(Refused, match="might refuse to restore this one"):
+@pytest.mark.parametrize(
+    ("optimizing", "ago", "match"),
+    [(0, HOUR, "might refuse to restore this one"), (3 * WINDOW_SECONDS, 2 * WINDOW_SECONDS, "is optimizing")],
+)
+def test_a_volume_that_was_modified_lately_is_refused_before_anything_is_written(
+    optimizing: float, ago: float, match: str
+) -> None:
+    model = Model(optimizing=optimizing)
+    model.modified["b"] = [model.now - ago]
+    with pytest.raises(Refused, match=match):
         boost(model)
     assert model.schedules == {}
     model.advance(WINDOW_SECONDS)
     boost(model)
-
-
-def test_a_volume_that_is_being_modified_is_refused() -> None:
-    model = Model(optimizing=3 * WINDOW_SECONDS)
-    model.modified["b"] = [model.now - 2 * WINDOW_SECONDS]
-    with pytest.raises(Refused, match="is optimizing"):
-        boost(model)
 
 
 def test_a_raised_volume_without_a_schedule_is_refused_and_can_be_taken_back() -> None:

@@ -13,10 +13,10 @@ from moto import mock_aws
 from local_aws.extension import install
 from tests.operations.deployed import Deployed
 from tests.operations.operators import deployed_checkout
-from tests.operations.other_clusters import other_cluster
+from tests.operations.other_clusters import other_cluster, problems
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.cluster import claims
-from warmbase.operations.cluster.claims import NOBODY, claim_of, release
+from warmbase.operations.cluster.claims import NOBODY, Claim, claim_of, release
 from warmbase.operations.deploy.preflight import preflight, refuse_unready
 
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
@@ -29,26 +29,25 @@ def claimed(here: Deployed, cluster: str, **changes: str) -> None:
     write_claim(here, json.dumps(said).encode())
 
 
+def claim(here: Deployed) -> Claim:
+    found = claim_of(here.aws, here.environment.root)
+    assert found is not None
+    return found
+
+
 def write_claim(here: Deployed, body: bytes) -> None:
     """Replace the claim as a person may: the bucket's policy refuses a write without a condition."""
     here.aws.s3.delete_object(Bucket=BUCKET, Key=KEY)
     here.aws.s3.put_object(Bucket=BUCKET, Key=KEY, Body=body, IfNoneMatch="*")
 
 
-def problems(here: Deployed) -> list[str]:
-    found = preflight(here.aws, here.environment, {"blue": here.launch}, {})
-    return [each.name for each in found if each.problem and each.name != "cdk bootstrap"]
-
-
 def test_a_claim_is_read_with_what_emr_says_of_its_cluster(here: Deployed) -> None:
     assert claim_of(here.aws, here.environment.root) is None
     claimed(here, here.cluster_id)
-    found = claim_of(here.aws, here.environment.root)
-    assert found is not None
+    found = claim(here)
     assert (found.cluster, found.state, found.holds) == (here.cluster_id, "WAITING", True)
     claimed(here, "j-UNKNOWN")
-    found = claim_of(here.aws, here.environment.root)
-    assert found is not None
+    found = claim(here)
     assert (found.state, found.holds) == (None, False)
 
 
@@ -74,8 +73,7 @@ def test_a_claim_is_taken_only_from_a_cluster_that_is_gone(here: Deployed) -> No
         release(here.aws, here.environment, claim_of(here.aws, here.environment.root))
     claimed(here, "j-UNKNOWN")
     release(here.aws, here.environment, claim_of(here.aws, here.environment.root))
-    found = claim_of(here.aws, here.environment.root)
-    assert found is not None
+    found = claim(here)
     assert (found.cluster, found.holds) == (NOBODY, False)
 
 
@@ -85,8 +83,7 @@ def test_a_claim_that_changed_meanwhile_is_left(here: Deployed) -> None:
     claimed(here, here.cluster_id)
     with pytest.raises(Refused, match="changed while the command ran"):
         release(here.aws, here.environment, seen)
-    found = claim_of(here.aws, here.environment.root)
-    assert found is not None
+    found = claim(here)
     assert found.cluster == here.cluster_id
 
 
@@ -140,14 +137,12 @@ def test_a_cluster_that_may_still_write_holds_its_claim(
 ) -> None:
     monkeypatch.setattr(claims, "state_of", lambda *_: state)
     claimed(here, "j-ONE", claimed_at=claimed_at)
-    found = claim_of(here.aws, here.environment.root)
-    assert found is not None
+    found = claim(here)
     assert (found.state, found.holds) == (state, holds)
     # Nobody here can say whether a cluster of another account or region has ended.
     for elsewhere in ({"account": "210987654321"}, {"region": "eu-west-1"}):
         claimed(here, "j-ONE", claimed_at=claimed_at, **elsewhere)
-        found = claim_of(here.aws, here.environment.root)
-        assert found is not None
+        found = claim(here)
         assert (found.state, found.holds) == (None, True)
 
 

@@ -30,6 +30,7 @@ from warmbase.stacks.pinned import read_templates
 
 PROJECT = Path(__file__).parents[2]
 Launches = Callable[[str], Launch]
+HANDLERS = {"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": "99"}}
 
 
 @pytest.fixture
@@ -89,56 +90,57 @@ def test_so_it_is_wherever_data_and_log_lie(storage: str, aws: Aws, tmp_path: Pa
     assert differences(aws, launch_of(environment, environment.active), empty={"root bucket"}) == {}
 
 
-def test_a_reconfigured_group_is_found(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
-    deploy("dev")
-    launch = launches("dev")
+def reconfigured(aws: Aws) -> None:
     cluster = described_cluster(aws, "dev", "blue")
-    groups = aws.emr.list_instance_groups(ClusterId=cluster.id)["InstanceGroups"]
-    [core] = [group["Id"] for group in groups if group["InstanceGroupType"] == "CORE"]
-    aws.emr.modify_instance_groups(
-        ClusterId=cluster.id,
-        InstanceGroups=[
-            {
-                "InstanceGroupId": core,
-                "ReconfigurationType": "MERGE",
-                "Configurations": [
-                    {"Classification": "hbase-site", "Properties": {"hbase.regionserver.handler.count": "99"}}
-                ],
-            }
-        ],
-    )
+    core = cluster.groups["core"].id
+    change: Any = {"InstanceGroupId": core, "ReconfigurationType": "MERGE", "Configurations": [HANDLERS]}
+    aws.emr.modify_instance_groups(ClusterId=cluster.id, InstanceGroups=[change])
     aws.emr.list_instance_groups(ClusterId=cluster.id)  # a change is under way until somebody looks
-    found = differences(aws, launch)
-    assert list(found) == ["core classifications"]
-    assert "found '99'" in found["core classifications"][0]
 
 
-def test_a_changed_alarm_and_dashboard_are_found(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
-    deploy("dev")
+def edited_monitoring(aws: Aws) -> None:
     name = "warmbase-dev-blue-core-node-missing"
     [alarm] = aws.cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"]
     kept = ("Namespace", "MetricName", "Dimensions", "Statistic", "Period", "EvaluationPeriods", "TreatMissingData")
     changed: Any = {key: alarm[key] for key in (*kept, "AlarmDescription", "ComparisonOperator")}  # type: ignore[literal-required]
     aws.cloudwatch.put_metric_alarm(AlarmName=name, Threshold=1, **changed)
     aws.cloudwatch.put_dashboard(DashboardName="warmbase-dev-blue-cache", DashboardBody=json.dumps({"widgets": []}))
-    assert set(differences(aws, launches("dev"))) == {"alarms", "dashboards"}
 
 
-def test_a_changed_bootstrap_script_is_found(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
-    deploy("dev")
+def edited_script(aws: Aws) -> None:
     keys = [key["Key"] for key in aws.s3.list_objects_v2(Bucket=ASSETS)["Contents"]]
     script = next(key for key in keys if key.endswith(".sh"))
     aws.s3.put_object(Bucket=ASSETS, Key=script, Body=b"#!/bin/bash\nexit 0\n")
-    assert set(differences(aws, launches("dev"))) == {"bootstrap actions"}
 
 
-def test_a_bucket_made_public_is_found(aws: Aws, deploy: Callable[[str], None], launches: Launches) -> None:
-    deploy("dev")
-    bucket = "warmbase-dev-root-123456789012-us-east-1"
+def public_bucket(aws: Aws) -> None:
+    access: Any = {"BlockPublicAcls": False, "IgnorePublicAcls": True}
     aws.s3.put_public_access_block(
-        Bucket=bucket, PublicAccessBlockConfiguration={"BlockPublicAcls": False, "IgnorePublicAcls": True}
+        Bucket="warmbase-dev-root-123456789012-us-east-1", PublicAccessBlockConfiguration=access
     )
-    assert set(differences(aws, launches("dev"))) == {"root bucket"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "texts"),
+    [
+        (reconfigured, {"core classifications": "found '99'"}),
+        (edited_monitoring, {"alarms": "threshold", "dashboards": "widgets"}),
+        (edited_script, {"bootstrap actions": "found"}),
+        (public_bucket, {"root bucket": "public access blocked: rendered True, found False"}),
+    ],
+)
+def test_an_edit_by_hand_is_found(
+    edit: Callable[[Aws], None],
+    texts: dict[str, str],
+    aws: Aws,
+    deploy: Callable[[str], None],
+    launches: Launches,
+) -> None:
+    deploy("dev")
+    edit(aws)
+    found = differences(aws, launches("dev"))
+    assert found.keys() == texts.keys()
+    assert all(text in found[subject][0] for subject, text in texts.items())
 
 
 def tuning(aws: Aws, launch: Launch) -> tuple[Change, ...]:
@@ -171,8 +173,7 @@ def test_each_edit_by_hand_is_a_difference_with_its_impact(
     deploy("dev")
     launch = launches("dev")
     cluster = described_cluster(aws, "dev", "blue")
-    groups = aws.emr.list_instance_groups(ClusterId=cluster.id)["InstanceGroups"]
-    [core] = [group["Id"] for group in groups if group["InstanceGroupType"] == "CORE"]
+    core = cluster.groups["core"].id
     count = cluster.groups["core"].count + 2
     aws.emr.modify_instance_groups(
         ClusterId=cluster.id, InstanceGroups=[{"InstanceGroupId": core, "InstanceCount": count}]

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from tests.operations.deployed import Deployed
-from tests.operations.other_clusters import other_cluster
+from tests.operations.other_clusters import other_cluster, problems
 from warmbase.operations.cluster.claims import claim_of, release, writers, writes_to
-from warmbase.operations.deploy.preflight import preflight
 
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
 ROOT, REPLICA = "hbase.rootdir", "hbase.emr.readreplica.enabled"
@@ -28,12 +27,6 @@ def torn_down(here: Deployed) -> Deployed:
     release(here.aws, here.environment, claim_of(here.aws, here.environment.root))
     assert problems(here) == []
     return here
-
-
-def problems(here: Deployed) -> list[str]:
-    """Return the names of the checks that refuse a deployment of a new cluster."""
-    checks = preflight(here.aws, here.environment, {"blue": here.launch}, {})
-    return [check.name for check in checks if check.problem and check.name != "cdk bootstrap"]
 
 
 @pytest.mark.parametrize(

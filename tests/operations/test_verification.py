@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -35,6 +36,7 @@ from warmbase.operations.verify.nodes import READ_ONLY, index_checks, node_check
 from warmbase.operations.verify.verification import hbase_checks, stranger_checks, unsettled, verification
 
 BLOCKS = 1000
+UNIT = "hbase-regionserver.service"
 SOURCES = (*Path(module.__file__).parent.glob("*.py"), *Path(trino.__file__).parent.glob("*.py"))
 
 
@@ -75,7 +77,7 @@ def facts_of(here: Deployed) -> dict[str, Any]:
             "processes": 65536,
         },
         "units": {
-            "hbase-regionserver.service": {
+            UNIT: {
                 "DropInPaths": "/etc/systemd/system/hbase-regionserver.service.d/10-warmbase.conf",
                 "ExecStop": "{ path=/usr/lib/hbase/bin/hbase-daemon.sh ; }",
                 "ActiveState": "active",
@@ -118,14 +120,16 @@ PRIMARY = {"master_caches": 0, "forgotten": "(InvalidRequestException): Cluster 
 
 
 def results(
-    here: Deployed, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], None] | None = None
+    here: Deployed,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[dict[str, Any]], None] = lambda _: None,
+    **primary: object,
 ) -> dict[str, CheckResult]:
     healthy = facts_of(here)
     other = copy.deepcopy(healthy)
-    if change is not None:
-        change(other)
+    change(other)
     monkeypatch.setattr(module, "probe_nodes", lambda *_: {"i-1": healthy, "i-2": other})
-    monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY)
+    monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY | primary)
     monkeypatch.setattr(module, "probe_caches", lambda *_: dict.fromkeys(("i-1", "i-2"), CACHE))
     return {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
 
@@ -175,16 +179,8 @@ def _set(*path: str, value: object) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("check", "change", "observed"),
     [
-        (
-            "systemd drop-in of the RegionServer",
-            _set("units", "hbase-regionserver.service", value=None),
-            "no DropInPaths",
-        ),
-        (
-            "stop command of the RegionServer",
-            _set("units", "hbase-regionserver.service", "ExecStop", value=""),
-            "no ExecStop",
-        ),
+        ("systemd drop-in of the RegionServer", _set("units", UNIT, value=None), "no DropInPaths"),
+        ("stop command of the RegionServer", _set("units", UNIT, "ExecStop", value=""), "no ExecStop"),
         ("systemd drop-in of the DataNode", _set("units", "hadoop-hdfs-datanode.service", value={}), "no DropInPaths"),
         ("Java", _set("java", value=["jre-17"]), "jre-17"),
         ("Python of the node", _set("python", value="3.8"), "3.8"),
@@ -205,16 +201,8 @@ def _set(*path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("garbage collector log", _set("logs", "collector_bytes", value=None), "does not exist"),
         ("garbage collector log", _set("logs", "collector_bytes", value=0), "0 B"),
         ("log levels", _set("logs", "allocator_debug", value=False), "no such line"),
-        (
-            "properties in force",
-            _set("configuration", "hbase.bucketcache.size", value="8192"),
-            "hbase.bucketcache.size=8192",
-        ),
-        (
-            "properties in force",
-            _set("configuration", "fs.s3a.retry.throttle.limit", value=None),
-            "fs.s3a.retry.throttle.limit=None",
-        ),
+        ("properties in force", _set("configuration", "hbase.bucketcache.size", value="8192"), "cache.size=8192"),
+        ("properties in force", _set("configuration", "fs.s3a.retry.throttle.limit", value=None), ".limit=None"),
         ("properties in force", _set("configuration", value=None), "no answer"),
     ],
 )
@@ -286,30 +274,17 @@ def test_an_index_has_the_blocks_that_its_server_counts_unless_the_cache_has_cha
 
 
 @pytest.mark.parametrize(
-    ("check", "difference"),
+    ("check", "difference", "good"),
     [
-        ("cache of the master", {"master_caches": 2}),
-        ("unknown cluster id", {"forgotten": "(ValidationException): no such cluster"}),
+        ("cache of the master", {"master_caches": 2}, False),
+        ("cache of the master", {"master_caches": None}, None),  # a master without a log
+        ("unknown cluster id", {"forgotten": "(ValidationException): no such cluster"}, False),
     ],
 )
 def test_a_difference_on_the_primary_is_a_mismatch(
-    check: str, difference: dict[str, object], here: Deployed, monkeypatch: pytest.MonkeyPatch
+    check: str, difference: dict[str, Any], good: object, here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert on_primary(here, monkeypatch, difference)[check].good is False
-
-
-def test_the_result_is_unknown_for_a_master_without_a_log(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert on_primary(here, monkeypatch, {"master_caches": None})["cache of the master"].good is None
-
-
-def on_primary(
-    here: Deployed, monkeypatch: pytest.MonkeyPatch, difference: dict[str, object]
-) -> dict[str, CheckResult]:
-    healthy = facts_of(here)
-    monkeypatch.setattr(module, "probe_nodes", lambda *_: {"i-1": healthy})
-    monkeypatch.setattr(module, "probe_primary", lambda *_: PRIMARY | difference)
-    monkeypatch.setattr(module, "probe_caches", lambda *_: {"i-1": CACHE})
-    return {result.check: result for result in verification(here.aws, here.launch, lambda _: None)}
+    assert results(here, monkeypatch, **difference)[check].good is good
 
 
 def test_every_row_of_the_page_has_a_check_or_is_listed_for_a_check_by_hand(
@@ -378,14 +353,11 @@ def test_empty_graphs_differ_from_graphs_that_cannot_be_drawn(
 
 
 def test_a_graph_that_cloudwatch_refuses_is_a_mismatch(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> bool:
-        raise ClientError({"Error": {"Code": "ValidationError", "Message": "no such function"}}, "GetMetricData")
-
-    monkeypatch.setattr(services, "_shows", refused)
+    refused = ClientError({"Error": {"Code": "ValidationError", "Message": "no such function"}}, "GetMetricData")
+    monkeypatch.setattr(services, "_shows", Mock(side_effect=refused))
     monkeypatch.setattr(module, "CHECKS", (services.monitoring_checks,))
-    findings = results(here, monkeypatch)
-    assert findings["graphs"].good is False
-    assert "no such function" in findings["graphs"].found
+    graphs = results(here, monkeypatch)["graphs"]
+    assert (graphs.good, "no such function" in graphs.found) == (False, True)
 
 
 def test_every_file_that_a_check_names_exists() -> None:
