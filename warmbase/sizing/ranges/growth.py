@@ -57,27 +57,27 @@ def grown(requirements: Requirements, months: int) -> Requirements:
 
     The size of a row and the number of regions stay the same, and the budget is ignored.
     """
+
+    def later(workload: Workload) -> Workload:
+        load, factor = workload.load, (1 + (workload.growth_per_month or 0.0)) ** months
+        if isinstance(load, OpenLoad):
+            peak = load.peak_reads_per_second
+            load = replace(
+                load,
+                reads_per_second=load.reads_per_second * factor,
+                peak_reads_per_second=None if peak is None else peak * factor,
+            )
+        return replace(
+            workload,
+            stored_bytes=round(workload.stored_bytes * factor),
+            write_bytes_per_second=round(workload.write_bytes_per_second * factor),
+            reads=replace(workload.reads, load=load),
+        )
+
     return replace(
         requirements,
-        workload=requirements.workload.changed(lambda table: _grown_table(table, months)),
+        workload=requirements.workload.changed(later),
         targets=replace(requirements.targets, budget_usd_per_month=None),
-    )
-
-
-def _grown_table(workload: Workload, months: int) -> Workload:
-    load, factor = workload.load, (1 + (workload.growth_per_month or 0.0)) ** months
-    if isinstance(load, OpenLoad):
-        peak = load.peak_reads_per_second
-        load = replace(
-            load,
-            reads_per_second=load.reads_per_second * factor,
-            peak_reads_per_second=None if peak is None else peak * factor,
-        )
-    return replace(
-        workload,
-        stored_bytes=round(workload.stored_bytes * factor),
-        write_bytes_per_second=round(workload.write_bytes_per_second * factor),
-        reads=replace(workload.reads, load=load),
     )
 
 
@@ -93,11 +93,13 @@ def growth_steps(later: Callable[[int], Situation], months: int) -> Iterator[Gro
         missed = () if option is None else current.outcome(option).missed
         if option is not None and not missed:
             continue
-        step = _step(current, option, month, missed)
-        yield step
-        if step.option is None:
+        cheapest = current.cheapest
+        enlarged = None if option is None else _enlarged(current, option)
+        is_new = enlarged is None or (cheapest is not None and cheapest[1] < (1 - WORTHWHILE_FRACTION) * enlarged[1])
+        option, usd_per_month = (cheapest if is_new else enlarged) or (None, None)
+        yield GrowthStep(month=month, missed=missed, option=option, usd_per_month=usd_per_month, is_new=is_new)
+        if option is None:
             return
-        option = step.option
 
 
 def outgrown_month(later: Callable[[int], Situation], option: ClusterOption, months: int) -> int | None:
@@ -113,37 +115,20 @@ def split_month(requirements: Requirements, months: int) -> int | None:
     return next((month for month, size_bytes in enumerate(sizes) if size_bytes > limit_bytes), None)
 
 
-def _step(current: Situation, option: ClusterOption | None, month: int, missed: tuple[str, ...]) -> GrowthStep:
-    cheapest = current.cheapest
-    enlarged = None if option is None else _enlarged(current, option)
-    is_new = enlarged is None or (cheapest is not None and cheapest[1] < (1 - WORTHWHILE_FRACTION) * enlarged[1])
-    purchase = cheapest if is_new else enlarged
-    return GrowthStep(
-        month=month,
-        missed=missed,
-        option=None if purchase is None else purchase[0],
-        usd_per_month=None if purchase is None else purchase[1],
-        is_new=is_new,
-    )
-
-
 def _enlarged(current: Situation, option: ClusterOption) -> tuple[ClusterOption, float] | None:
     """Return the option with the fewest more nodes that meet the targets, and its bill; None if no number does."""
     most = current.most_nodes
     low, high = option.count, min(most, 2 * option.count)
-    while not _serves(current, replace(option, count=high)):
+    while current.outcome(replace(option, count=high)).missed:
         if high == most:
             return None
         low, high = high, min(most, 2 * high)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _serves(current, replace(option, count=middle)) else (middle, high)
+        is_short = current.outcome(replace(option, count=middle)).missed
+        low, high = (middle, high) if is_short else (low, middle)
     larger = replace(option, count=high)
     return larger, current.outcome(larger).usd_per_month
-
-
-def _serves(current: Situation, option: ClusterOption) -> bool:
-    return not current.outcome(option).missed
 
 
 Target: TypeAlias = Literal["hit_ratio", "p99", "query_time", "lost_nodes"]

@@ -253,11 +253,6 @@ class _Course(Struct, frozen=True, kw_only=True):
     known: NDArray[np.bool_]
     missed: NDArray[np.bool_]
 
-    def unknown(self, order: Indices) -> list[int]:
-        """Return the samples that are not known, in the reverse of this order."""
-        samples: list[int] = order[~self.known[order]][::-1].tolist()
-        return samples
-
 
 class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
     """The options that were compared in the samples that count; one option in one sample takes about 40 microseconds.
@@ -295,16 +290,12 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
         """Return the number of options that were compared."""
         return len(self._courses)
 
-    @property
-    def _everywhere(self) -> Indices:
-        return np.arange(len(self.samples))
-
     def finalists(self) -> Iterator[ClusterOption]:
         """Yield the best options of all, and of each instance family."""
         optima = dict.fromkeys(self.cheapest)
-        yield from self._least(optima, self._everywhere)
+        yield from self._least(optima)
         for _, family in groupby(sorted(optima, key=attrgetter("family")), key=attrgetter("family")):
-            yield from self._least(tuple(family), self._everywhere)
+            yield from self._least(tuple(family))
 
     def specialists(self, split: Iterable[Indices]) -> Iterator[ClusterOption]:
         """Yield the best option for each of these parts of the samples, among the cheapest clusters of its samples."""
@@ -315,7 +306,7 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
         """Yield, for each of `SAFER_SHARES`, the best of the options that meet all targets in this share of samples."""
         for share in SAFER_SHARES:
             most_missed = (1 - share) * (len(self.samples) + self.unserved) - self.unserved
-            yield from self._least(tuple(self._courses), self._everywhere, most_missed + ROUNDING)
+            yield from self._least(tuple(self._courses), most_missed=most_missed + ROUNDING)
 
     def improvements(self, decision: Decision) -> tuple[ClusterOption, ...]:
         """Return neighbours of the best options that are at least as good as the best one.
@@ -324,19 +315,28 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
         volumes, it may suit more samples.
         """
         best = decision.options[decision.best]
-        others = (best, *self._neighbours(decision), *self._variants(best))
-        least = self._least(dict.fromkeys(others), self._everywhere)
+        neighbours = [best]
+        leaders = [decision.options[number] for number in np.argsort(decision.mean_regrets)[:LEADERS]]
+        for leader in leaders:
+            if not self.count_is_fixed:
+                neighbours += [replace(leader, count=leader.count + more) for more in (1, 2)]
+            alike = (other for other in leaders if other.instance_type == leader.instance_type)
+            neighbours += [replace(leader, volumes=other.volumes) for other in alike]
+        least = self._least(dict.fromkeys((*neighbours, *self._variants(best))))
         return tuple(option for option in least if option not in decision.options)
 
     def _least(
-        self, options: Iterable[ClusterOption], part: Indices, most_missed: float = math.inf
+        self, options: Iterable[ClusterOption], part: Indices | None = None, most_missed: float = math.inf
     ) -> Iterator[ClusterOption]:
-        """Yield the options with the least sum of regrets over a part of the samples.
+        """Yield the options with the least sum of regrets over a part of the samples, or over all of them.
 
         They miss a target in at most `most_missed` samples of the part.
         """
-        hardest = part[np.argsort(-self.cheapest_usd[part])]
-        courses = [(option, course := self._course(option), course.unknown(hardest)) for option in options]
+        part = np.arange(len(self.samples)) if part is None else part
+        easiest = part[np.argsort(-self.cheapest_usd[part])][::-1]  # the hardest sample is evaluated first
+        courses = [
+            (option, course := self._course(option), easiest[~course.known[easiest]].tolist()) for option in options
+        ]
         queue = [(float(course.regrets[part].sum()), number) for number, (_, course, _) in enumerate(courses)]
         heapify(queue)
         limit = math.inf
@@ -346,7 +346,13 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
             if course.missed[part].sum() > most_missed:
                 continue
             if unknown:
-                heappush(queue, (total + self._evaluate(option, course, unknown.pop()), number))
+                sample = unknown.pop()
+                outcome = self.samples[sample].outcome(option)
+                regret = regret_usd(outcome, float(self.cheapest_usd[sample]), self.missed_factor)
+                more = regret - float(course.regrets[sample])  # than the lower bound
+                course.regrets[sample], course.known[sample] = regret, True
+                course.missed[sample] = bool(outcome.missed)
+                heappush(queue, (total + more, number))
             else:
                 limit = min(limit, total + TIE_USD)
                 yield option
@@ -354,7 +360,13 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
     def _course(self, option: ClusterOption) -> _Course:
         """Return what is known of an option: at first, only the lower bound that the price of its nodes gives."""
         if option not in self._courses:
-            least_usd = self._fixed_usd + self._nodes_usd(option)
+            group = BilledGroup(
+                role="core", instance_type=option.instance_type, count=option.count, volumes=option.volumes
+            )
+            # Most samples have the same prices.
+            tables = {id(sample.prices): sample.prices for sample in self.samples}
+            usd = {number: nodes_usd((group,), prices) for number, prices in tables.items()}
+            least_usd = self._fixed_usd + np.array([usd[id(sample.prices)] for sample in self.samples])
             self._courses[option] = _Course(
                 regrets=np.maximum(0.0, least_usd - self.cheapest_usd),
                 known=np.zeros(len(self.samples), dtype=bool),
@@ -362,32 +374,9 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
             )
         return self._courses[option]
 
-    def _evaluate(self, option: ClusterOption, course: _Course, sample: int) -> float:
-        """Enter the outcome of an option in a sample, and return how much its regret exceeds the lower bound."""
-        outcome = self.samples[sample].outcome(option)
-        regret = regret_usd(outcome, float(self.cheapest_usd[sample]), self.missed_factor)
-        more = regret - float(course.regrets[sample])
-        course.regrets[sample], course.known[sample], course.missed[sample] = regret, True, bool(outcome.missed)
-        return more
-
     @cached_property
     def _fixed_usd(self) -> Floats:
         return np.array([sample.fixed_usd for sample in self.samples])
-
-    def _nodes_usd(self, option: ClusterOption) -> Floats:
-        """Return the bill of an option's nodes in each sample; most samples have the same prices."""
-        group = BilledGroup(role="core", instance_type=option.instance_type, count=option.count, volumes=option.volumes)
-        tables = {id(sample.prices): sample.prices for sample in self.samples}
-        usd = {number: nodes_usd((group,), prices) for number, prices in tables.items()}
-        return np.array([usd[id(sample.prices)] for sample in self.samples])
-
-    def _neighbours(self, decision: Decision) -> Iterator[ClusterOption]:
-        """Yield the best options with one or two more nodes, and with the volumes of each other."""
-        leaders = [decision.options[number] for number in np.argsort(decision.mean_regrets)[:LEADERS]]
-        for option in leaders:
-            yield from (replace(option, count=option.count + more) for more in (() if self.count_is_fixed else (1, 2)))
-            alike = (other for other in leaders if other.instance_type == option.instance_type)
-            yield from (replace(option, volumes=other.volumes) for other in alike)
 
     def _variants(self, best: ClusterOption) -> Iterator[ClusterOption]:
         """Yield the best option with other sizes, or other rates, of its cache volume.
@@ -407,26 +396,17 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
         ]
         sizes = {replace(cache, size_gib=volume.size_gib) for volume in alike}
         rates = {replace(cache, iops=volume.iops, throughput_mib_s=volume.throughput_mib_s) for volume in alike}
-        for volumes in (sorted(sizes, key=_size), sorted(rates, key=_rates)):
-            for volume in _spread(volumes):
+        for volumes in (
+            sorted(sizes, key=attrgetter("size_gib")),
+            sorted(rates, key=attrgetter("throughput_mib_s", "iops")),
+        ):
+            # At most so many of them, spread evenly over their order.
+            step = max(1.0, (len(volumes) - 1) / (VARIANTS - 1))
+            for number in range(min(VARIANTS, len(volumes))):
+                volume = volumes[round(number * step)]
                 if volume.size_gib >= least_gib(volume.iops):
                     others = (other if other is not cache else volume for other in best.volumes)
                     yield replace(best, volumes=tuple(others))
-
-
-def _size(volume: Volume) -> int:
-    return volume.size_gib
-
-
-def _rates(volume: Volume) -> tuple[int, int]:
-    return volume.throughput_mib_s, volume.iops
-
-
-def _spread(volumes: Sequence[Volume]) -> Iterator[Volume]:
-    """Yield at most `VARIANTS` of the volumes, spread evenly over their order."""
-    step = max(1.0, (len(volumes) - 1) / (VARIANTS - 1))
-    for number in range(min(VARIANTS, len(volumes))):
-        yield volumes[round(number * step)]
 
 
 ROUNDS: Final = 3
@@ -458,9 +438,21 @@ def proposal(
     Over nine random workloads, the worth differed from that with all options by at most 9 %, or by at most $8 a month.
     Raises Infeasible where no cluster meets the targets in any sample.
     """
-    decision = _undecided(samples, missed_factor)
+    optima = [sample.cheapest for sample in samples]
+    decision = Decision(
+        options=(),
+        outcomes=[()] * len(samples),
+        cheapest_usd=np.array([np.nan if optimum is None else optimum[1] for optimum in optima]),
+        missed_factor=missed_factor,
+    )
     if decision.unserved == len(samples):
-        raise _none_serves(middle.environment, len(samples))
+        raise Infeasible.of(
+            where=f"environment {middle.environment}",
+            what="no cluster meets the targets",
+            why=f"in none of {len(samples)} samples of the ranges",
+            fix="relax the targets, or correct the ranges; with one value for each input, warmbase plan says which"
+            " resource is missing",
+        )
     search = RegretSearch.of(samples, decision, count_is_fixed=middle.count_is_fixed)
     split = [part for values in inputs.values() for part in parts(np.asarray(values)[decision.counted])]
     expected = () if middle.cheapest is None else (middle.cheapest[0],)
@@ -478,28 +470,7 @@ def proposal(
     )
 
 
-def _undecided(samples: Sequence[Situation], missed_factor: float) -> Decision:
-    """Return the decision before it has an option."""
-    optima = [sample.cheapest for sample in samples]
-    return Decision(
-        options=(),
-        outcomes=[()] * len(samples),
-        cheapest_usd=np.array([np.nan if optimum is None else optimum[1] for optimum in optima]),
-        missed_factor=missed_factor,
-    )
-
-
 def _with(decision: Decision, options: Iterable[ClusterOption], samples: Sequence[Situation]) -> Decision:
     """Return the decision between its options and others, each of which is evaluated in every sample."""
     others = [option for option in dict.fromkeys(options) if option not in decision.options]
     return decision.with_options(others, [[sample.outcome(option) for option in others] for sample in samples])
-
-
-def _none_serves(environment: str, count: int) -> Infeasible:
-    return Infeasible.of(
-        where=f"environment {environment}",
-        what="no cluster meets the targets",
-        why=f"in none of {count} samples of the ranges",
-        fix="relax the targets, or correct the ranges; with one value for each input, warmbase plan says which resource"
-        " is missing",
-    )

@@ -7,7 +7,7 @@ and those with a value stricter by a `STEP` are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.ground.units import format_duration, format_percent, format_usd
-from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.search.evaluation import Evaluation, SearchResult
 from warmbase.sizing.search.search import MOST_NODES, Search, least_p99_seconds
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
@@ -50,65 +49,77 @@ class Relaxation(Struct, frozen=True, kw_only=True):
 
 
 def nearest_changes(result: SearchResult, changes: tuple[Relaxation, ...]) -> tuple[str, ...]:
-    """Return the single changes that would be enough; if none is, return the targets that the best cluster misses."""
+    """Return the single changes that would be enough; if none is, return the targets that the best cluster misses.
+
+    If the load is missed, the most reads of any number of nodes come first.
+    """
     if changes:
         return tuple(str(change) for change in changes)
-    return (*_ceiling(result.best), *(shortfall.reason for shortfall in result.best.shortfalls))
+    reasons = [shortfall.reason for shortfall in result.best.shortfalls]
+    if any(shortfall.target == "reads" for shortfall in result.best.shortfalls):
+        limit = bottleneck(replace(result.best.candidate, count=MOST_NODES).resources(MOST_NODES))
+        reads = f"{UTILISATION * limit.max_reads_per_second:,.0f} reads/s"
+        reasons.insert(0, f"at most {reads} on {MOST_NODES} nodes, limited by {limit.name}")
+    return tuple(reasons)
 
 
 def relaxations(inputs: SizingInputs, missed: AbstractSet[str] = EVERYTHING) -> tuple[Relaxation, ...]:
     """Return the single changes with which the search succeeds, each as small as possible; `missed` are targets."""
-    return tuple(change for change in _changes(inputs, missed) if change is not None)
+    requirements = inputs.requirements
+    wanted, cluster = requirements.targets, requirements.cluster
+    changes: list[Relaxation | None] = []
+    if (pinned_count := cluster.core.count) is not None:
+        freed = replace(requirements, cluster=replace(cluster, core=replace(cluster.core, count=None)))
 
+        def count(served: Evaluation) -> tuple[str, float]:
+            return f"{served.candidate.count} nodes instead of {pinned_count}", served.candidate.count
 
-def _ceiling(best: Evaluation) -> tuple[str, ...]:
-    """Return the most reads of any number of nodes, if the load is a target that is missed."""
-    if all(shortfall.target != "reads" for shortfall in best.shortfalls):
-        return ()
-    limit = bottleneck(replace(best.candidate, count=MOST_NODES).resources(MOST_NODES))
-    reads = f"{UTILISATION * limit.max_reads_per_second:,.0f} reads/s"
-    return (f"at most {reads} on {MOST_NODES} nodes, limited by {limit.name}",)
-
-
-def _changes(inputs: SizingInputs, missed: AbstractSet[str]) -> Iterator[Relaxation | None]:
-    wanted = inputs.requirements.targets
-    yield _pinned_count(inputs)
+        changes.append(_relaxed(Search(inputs=replace(inputs, requirements=freed)), count))
     least = 0.0
     if wanted.p99_seconds is not None and (
         without := Search(inputs=_with(inputs, p99_seconds=None)).cheapest_serving()
     ):
+        # The lowest p99 within the budget lies between that of the strongest cluster and that of the cheapest.
         slowest = without.candidate.performance(without.candidate.survivors, at_peak=True).p99_seconds
         least = least_p99_seconds(inputs) or slowest
-        yield _p99(inputs, max(wanted.p99_seconds, least), slowest)
+        changes.append(_p99(inputs, max(wanted.p99_seconds, least), slowest))
     # If even the largest cache on the fastest volumes misses the p99, other targets do not help.
     is_fast_enough = wanted.p99_seconds is None or least <= wanted.p99_seconds
     if is_fast_enough:
-        yield from _of_budget_and_durations(inputs)
+        if wanted.budget_usd_per_month is not None:
+
+            def budget(served: Evaluation) -> tuple[str, float]:
+                usd = math.ceil(served.usd_per_month)
+                return f"a budget of {format_usd(usd)}", usd
+
+            changes.append(_relaxed(Search(inputs=_with(inputs, budget_usd_per_month=None)), budget))
+        if wanted.warm_up_seconds is not None:
+            changes.append(_duration(inputs, "warm_up_seconds", "a warm-up of {}"))
+        if wanted.carries_load_within_seconds is not None:
+            text = "a cold cluster that carries its load within {}"
+            changes.append(_duration(inputs, "carries_load_within_seconds", text))
+        if wanted.offline_after_crash_seconds is not None:
+
+            def offline(served: Evaluation) -> tuple[str, float]:
+                seconds = served.candidate.offline.seconds
+                return f"rows offline for {format_duration(seconds)} after a crash", seconds
+
+            changes.append(_relaxed(Search(inputs=_with(inputs, offline_after_crash_seconds=None)), offline))
     if wanted.lost_nodes:
-        yield _relaxed(_with(inputs, lost_nodes=0), lambda _: ("no spare node: lost_nodes 0", 0))
-    if is_fast_enough and missed & {"hit_ratio", "budget"}:
-        yield _hit_ratio(inputs)
-    if "reads" in missed:
-        yield _fewer_reads(inputs)
-
-
-def _of_budget_and_durations(inputs: SizingInputs) -> Iterator[Relaxation | None]:
-    wanted = inputs.requirements.targets
-    if wanted.budget_usd_per_month is not None:
-        yield _relaxed(
-            _with(inputs, budget_usd_per_month=None),
-            lambda served: (
-                f"a budget of {format_usd(math.ceil(served.usd_per_month))}",
-                math.ceil(served.usd_per_month),
-            ),
+        changes.append(
+            _relaxed(Search(inputs=_with(inputs, lost_nodes=0)), lambda _: ("no spare node: lost_nodes 0", 0))
         )
-    if wanted.warm_up_seconds is not None:
-        yield _duration(inputs, "warm_up_seconds", "a warm-up of {}", _prefetch_seconds)
-    if wanted.carries_load_within_seconds is not None:
-        text = "a cold cluster that carries its load within {}"
-        yield _duration(inputs, "carries_load_within_seconds", text, _carried_seconds)
-    if wanted.offline_after_crash_seconds is not None:
-        yield _offline_after_crash(inputs)
+    if is_fast_enough and missed & {"hit_ratio", "budget"}:
+        changes.append(
+            _tightest(
+                lambda ratio: _with(inputs, hit_ratio=ratio),
+                lambda ratio: f"a hit ratio of {format_percent(ratio)}",
+                (wanted.hit_ratio, min(wanted.hit_ratio, LEAST_HIT_RATIO)),
+            )
+        )
+    if "reads" in missed and isinstance(load := requirements.workload.load, OpenLoad):
+        changes.append(_fewer_reads(inputs, load))
+    return tuple(change for change in changes if change is not None)
 
 
 def _with(inputs: SizingInputs, **targets: float | None) -> SizingInputs:
@@ -119,12 +130,8 @@ def _with(inputs: SizingInputs, **targets: float | None) -> SizingInputs:
     )
 
 
-def _relaxed(inputs: SizingInputs, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
-    """Return the inputs without one of their targets, described by its answer as a text and a value."""
-    return _cheapest(Search(inputs=inputs), described)
-
-
-def _cheapest(search: Search, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
+def _relaxed(search: Search, described: Callable[[Evaluation], tuple[str, float]]) -> Relaxation | None:
+    """Return the change to the inputs of this search, described by the cheapest cluster as a text and a value."""
     served = search.cheapest_serving()
     if served is None:
         return None
@@ -142,20 +149,24 @@ def _tightest(
 
     It lies `between` an infeasible value and the loosest one. The search starts near the infeasible value.
     """
+    infeasible, loosest = between
 
     def search_at(value: float) -> Search | None:
         tried = Search(inputs=inputs_at(value))
         return tried if tried.any_serves() else None
 
-    infeasible, loosest = between
+    def looser(value: float, factor: float) -> float:
+        """Return a value that is looser by a factor, but no looser than the loosest."""
+        return min(value * factor, loosest) if loosest > value else max(value / factor, loosest)
+
     factor = FIRST_FACTOR
-    value = _towards(loosest, infeasible, factor)
+    value = looser(infeasible, factor)
     search = search_at(value)
     if search is None and (value == loosest or search_at(loosest) is None):
         return None
     while search is None:
         infeasible, factor = value, factor**2
-        value = _towards(loosest, value, factor)
+        value = looser(value, factor)
         search = search_at(value)
     while max(value, infeasible) / min(value, infeasible) > step:
         middle = math.sqrt(value * infeasible)
@@ -163,73 +174,40 @@ def _tightest(
             value, search = middle, closer
         else:
             infeasible = middle
-    return _cheapest(search, lambda _: (text(value), value))
-
-
-def _towards(loosest: float, value: float, factor: float) -> float:
-    """Return a value that is looser by a factor, but no looser than the loosest."""
-    return min(value * factor, loosest) if loosest > value else max(value / factor, loosest)
-
-
-def _pinned_count(inputs: SizingInputs) -> Relaxation | None:
-    cluster = inputs.requirements.cluster
-    pinned_count = cluster.core.count
-    if pinned_count is None:
-        return None
-    freed = replace(cluster, core=replace(cluster.core, count=None))
-
-    def described(served: Evaluation) -> tuple[str, float]:
-        return f"{served.candidate.count} nodes instead of {pinned_count}", served.candidate.count
-
-    return _relaxed(replace(inputs, requirements=replace(inputs.requirements, cluster=freed)), described)
-
-
-def _offline_after_crash(inputs: SizingInputs) -> Relaxation | None:
-    def described(served: Evaluation) -> tuple[str, float]:
-        seconds = served.candidate.offline.seconds
-        return f"rows offline for {format_duration(seconds)} after a crash", seconds
-
-    return _relaxed(_with(inputs, offline_after_crash_seconds=None), described)
+    return _relaxed(search, lambda _: (text(value), value))
 
 
 def _p99(inputs: SizingInputs, least: float, slowest: float) -> Relaxation | None:
     """Return the lowest p99 within the budget. It lies between `least` and `slowest`, in seconds."""
 
+    def rounded_up(seconds: float) -> float:
+        """Return the next duration that can be written with three digits."""
+        unit = 10.0 ** (math.floor(math.log10(seconds)) - 2)
+        return unit * math.ceil(seconds / unit)
+
     def inputs_at(p99_seconds: float) -> SizingInputs:
-        return _with(inputs, p99_seconds=_rounded_up(p99_seconds))
+        return _with(inputs, p99_seconds=rounded_up(p99_seconds))
 
     def text(p99_seconds: float) -> str:
-        return f"a p99 of {format_duration(_rounded_up(p99_seconds))}"
+        return f"a p99 of {format_duration(rounded_up(p99_seconds))}"
 
-    tightest = _relaxed(inputs_at(least), lambda _: (text(least), least)) or _tightest(
+    tightest = _relaxed(Search(inputs=inputs_at(least)), lambda _: (text(least), least)) or _tightest(
         inputs_at, text, (least, slowest)
     )
-    return replace(tightest, value=_rounded_up(tightest.value)) if tightest else None
+    return replace(tightest, value=rounded_up(tightest.value)) if tightest else None
 
 
-def _rounded_up(seconds: float) -> float:
-    """Return the next duration that can be written with three digits."""
-    unit = 10.0 ** (math.floor(math.log10(seconds)) - 2)
-    return unit * math.ceil(seconds / unit)
+def _duration(inputs: SizingInputs, target: str, text: str) -> Relaxation | None:
+    """Return the shortest attainable duration of a target that is a duration of cold caches.
 
-
-def _prefetch_seconds(candidate: Candidate) -> float:
-    cold = candidate.cold_start(candidate.survivors)
-    return cold.course.prefetch_seconds if cold else 0.0
-
-
-def _carried_seconds(candidate: Candidate) -> float | None:
-    cold = candidate.cold_start(candidate.survivors)
-    return cold.course.carried_seconds if cold else None
-
-
-def _duration(
-    inputs: SizingInputs, target: str, text: str, seconds: Callable[[Candidate], float | None]
-) -> Relaxation | None:
-    """Return the shortest attainable duration of a target that is a duration."""
+    The longest is that of the cheapest cluster without the target.
+    """
     wanted = getattr(inputs.requirements.targets, target)
     without = Search(inputs=_with(inputs, **{target: None})).cheapest_serving()
-    longest = seconds(without.candidate) if without else None
+    cold = without.candidate.cold_start(without.candidate.survivors) if without else None
+    if cold is None:
+        return None
+    longest = cold.course.prefetch_seconds if target == "warm_up_seconds" else cold.course.carried_seconds
     if longest is None or longest <= wanted:
         return None
     return _tightest(
@@ -240,32 +218,21 @@ def _duration(
     )
 
 
-def _hit_ratio(inputs: SizingInputs) -> Relaxation | None:
-    wanted = inputs.requirements.targets.hit_ratio
-    return _tightest(
-        lambda ratio: _with(inputs, hit_ratio=ratio),
-        lambda ratio: f"a hit ratio of {format_percent(ratio)}",
-        (wanted, min(wanted, LEAST_HIT_RATIO)),
-    )
-
-
-def _fewer_reads(inputs: SizingInputs) -> Relaxation | None:
-    offered, workload = inputs.at_peak.offered_reads_per_second, inputs.requirements.workload
-    load = workload.load
-    if offered is None or not isinstance(load, OpenLoad):
+def _fewer_reads(inputs: SizingInputs, load: OpenLoad) -> Relaxation | None:
+    """Return the most reads per second, in the peak hour if the load has one."""
+    offered, mean = inputs.at_peak.offered_reads_per_second, load.reads_per_second
+    if offered is None:
         return None
-    mean = load.reads_per_second
+    requirements = inputs.requirements
     text = "reads/s" if mean == offered else "reads/s in the peak hour"
 
     def inputs_at(reads_per_second: float) -> SizingInputs:
         peak = None if mean == offered else reads_per_second
         lower = replace(load, reads_per_second=min(mean, reads_per_second), peak_reads_per_second=peak)
-        requirements = replace(inputs.requirements, workload=workload.with_load(lower))
-        return replace(inputs, requirements=requirements)
+        return replace(inputs, requirements=replace(requirements, workload=requirements.workload.with_load(lower)))
 
-    least = min(offered, LEAST_READS_PER_SECOND)
     return _tightest(
         inputs_at,
         lambda reads: f"{inputs_at(reads).at_peak.offered_reads_per_second:,.0f} {text}",
-        (offered, least),
+        (offered, min(offered, LEAST_READS_PER_SECOND)),
     )
