@@ -165,7 +165,7 @@ def within_memory(inputs: SizingInputs, instance: InstanceType, survivors: int, 
     The same layout is returned if its cache fits, or if the environment states the size of the cache.
     """
     has_size = inputs.requirements.cluster.core.cache_mib is not None
-    if has_size or not layout.cache_mib or _has_room(inputs, instance, survivors, layout.cache_mib):
+    if has_size or not layout.cache_mib or cache_fits_memory(inputs, instance, survivors, layout.cache_mib):
         return layout
     most_mib = _most_in_memory_mib(inputs, instance, survivors, layout.volume("cache").count)
     return replace(layout, cache_mib=most_mib)
@@ -232,12 +232,13 @@ def _most_in_memory_mib(inputs: SizingInputs, instance: InstanceType, survivors:
     sizes = range(0, everything_mib(inputs, survivors, files) + 1, _step_mib(files))
 
     def is_too_large(cache_mib: int) -> bool:
-        return not _has_room(inputs, instance, survivors, cache_mib)
+        return not cache_fits_memory(inputs, instance, survivors, cache_mib)
 
     return sizes[bisect.bisect_left(sizes, 1, lo=1, key=is_too_large) - 1]
 
 
-def _has_room(inputs: SizingInputs, instance: InstanceType, survivors: int, cache_mib: int) -> bool:
+def cache_fits_memory(inputs: SizingInputs, instance: InstanceType, survivors: int, cache_mib: int) -> bool:
+    """Return whether each survivor has room for the heap and for the index of this cache."""
     return has_room(instance, ServerShare.of(inputs.demand, cache_mib, survivors), inputs)
 
 
@@ -312,12 +313,6 @@ class CostGrid(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         planned_mib = planned_cache_mib(volumes.volumes, nodes.inputs.demand)
         return with_fitting_cache(candidate, shortfalls(candidate, WARM_UP), planned_mib)
 
-    def fits_memory(self, size: int) -> bool:
-        """Return whether the instance has room for the heap and the index of the cache in that row."""
-        nodes = self.nodes
-        share = ServerShare.of(nodes.inputs.demand, int(self.cache_mib[size]), nodes.survivors)
-        return has_room(nodes.instance, share, nodes.inputs)
-
 
 def cost_grid(nodes: NodeChoice) -> CostGrid | None:
     """Return the grid of these nodes; None if no volume is large or fast enough, or if another grid has all points."""
@@ -328,8 +323,15 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
         return _provisioned(nodes, data) if data.count.all() else None
     if nodes.storage in EBS_CACHES and not may_carry(nodes.inputs, nodes.instance, nodes.survivors):
         return None
-    if nodes.storage == "nvme":
-        return _on_drives(nodes, _cache_sizes_mib(nodes.inputs, nodes.survivors))
+    if nodes.storage == "nvme":  # the instances' own drives have one speed and no price
+        sizes = _cache_sizes_mib(nodes.inputs, nodes.survivors)
+        volume_gib = cache_volumes_gib(sizes, nodes.inputs.demand, 1)
+        sizes = sizes[volume_gib <= nodes.instance.nvme_disk_bytes // GIB]
+        if not len(sizes):
+            return None
+        one = np.ones((len(sizes), 1))
+        usd = _gets_usd(nodes, sizes)[:, None] * one
+        return CostGrid(nodes=nodes, cache_mib=sizes, volumes=one[:, 0], throughput_mib_s=one, iops=one, usd=usd)
     return _provisioned(nodes, _cache_volumes(nodes.inputs, nodes.instance, nodes.survivors))
 
 
@@ -338,17 +340,6 @@ def _cache_volumes(inputs: SizingInputs, instance: InstanceType, survivors: int)
     """Return the volumes for the caches that they can hold."""
     volumes = fewest_cache_volumes(inputs, instance, _cache_sizes_mib(inputs, survivors), survivors)
     return volumes.where(volumes.count > 0)
-
-
-def _on_drives(nodes: NodeChoice, sizes: Floats) -> CostGrid | None:
-    """Return the grid of the instances' own drives, which have one speed and no price."""
-    volume_gib = cache_volumes_gib(sizes, nodes.inputs.demand, 1)
-    sizes = sizes[volume_gib <= nodes.instance.nvme_disk_bytes // GIB]
-    if not len(sizes):
-        return None
-    speeds = np.ones((len(sizes), 1))
-    usd = _gets_usd(nodes, sizes)[:, None] * speeds
-    return CostGrid(nodes=nodes, cache_mib=sizes, volumes=speeds[:, 0], throughput_mib_s=speeds, iops=speeds, usd=usd)
 
 
 def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:

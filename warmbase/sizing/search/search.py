@@ -29,6 +29,7 @@ from warmbase.sizing.search.cost_grid import (
     SPEED_INDEPENDENT_TARGETS,
     CostGrid,
     NodeChoice,
+    cache_fits_memory,
     cost_grid,
     cures,
     cures_of,
@@ -238,7 +239,8 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
 
         def is_too_large(size: int) -> bool:
             self._count(size, 0)
-            return not self.grid.fits_memory(size)
+            nodes, cache_mib = self.grid.nodes, int(self.grid.cache_mib[size])
+            return not cache_fits_memory(nodes.inputs, nodes.instance, nodes.survivors, cache_mib)
 
         largest = len(self.grid.cache_mib) - 1
         return max(0, _first(range(largest), is_too_large) - 1) if is_too_large(largest) else largest
