@@ -46,7 +46,6 @@ from warmbase.configurations.properties.property import (
 )
 from warmbase.facts.ec2 import utc_offset_hours
 from warmbase.ground.units import GIB, MIB
-from warmbase.sizing.cost import PUT_BYTES
 from warmbase.sizing.server.system_volume import CLEANER_MS
 from warmbase.sizing.server.write_path import (
     DAY_LIMIT_BYTES,
@@ -57,6 +56,7 @@ from warmbase.sizing.server.write_path import (
     RATIO,
     UPLOAD_STREAMS,
 )
+from warmbase.sizing.service.resource import PUT_BYTES
 from warmbase.sizing.workload.workload import JITTER_FRACTION
 
 _identity = partial(HBaseProperty, groups=EVERYWHERE, applied=Applied.NEW_CLUSTER)

@@ -324,7 +324,7 @@ ROWS: list[tuple[str, Callable[[], object], object]] = [
     ("bucket_sizes.LIST_LENGTHS", lists_in_caches, [6, 9, 9, 9, 9, 13, 13, 13, 13, 13, 13, 13]),
     ("bucket_sizes.COARSE_BUCKETS", coarse_blocks(24), 25556428202.159855),
     ("bucket_sizes.PROPORTIONAL_BUCKETS", coarse_blocks(120), 128748540031.16013),
-    ("cost.PUT_BYTES", cost("S3 writes"), 8.000898478111633),
+    ("resource.PUT_BYTES", cost("S3 writes"), 8.000898478111633),
     ("cost.NONCURRENT_DAYS", cost("S3 old versions"), 226.8747924615216),
     ("cost.REQUEST_METRICS", cost("CloudWatch metrics"), 108.3),
     ("disks.FILL_FRACTION", figure("core.volumes.cache.size_gib"), 914),

@@ -11,7 +11,6 @@ from warmbase.ground.prices import ESTIMATE, LIST, PriceTable
 from warmbase.ground.units import (
     GIB,
     HOURS_PER_MONTH,
-    MIB,
     SECONDS_PER_HOUR,
     SECONDS_PER_MONTH,
     format_percent,
@@ -19,11 +18,10 @@ from warmbase.ground.units import (
 )
 from warmbase.sizing import gp3
 from warmbase.sizing.requirements import Volume
+from warmbase.sizing.service.resource import PUT_BYTES
 
 S3_GB: Final = GIB  # S3's "GB" is 2^30 bytes: AWS's own examples divide by 1,073,741,824
 NONCURRENT_DAYS: Final = 3  # old versions in the root bucket live so long
-# judgement: S3A uploads a store file in parts of its default size (fs.s3a.multipart.size).
-PUT_BYTES: Final = 64 * MIB
 REQUEST_METRICS: Final = 16  # S3 publishes this many request metrics for a filter, at the price of custom ones
 FEE_BASIS: Final = {LIST: "list price", ESTIMATE: "a quarter of on demand in us-east-1"}
 EMR_ROOT_VOLUME: Final = Volume(purpose="root", type="gp3", count=1, size_gib=30, iops=3000, throughput_mib_s=125)

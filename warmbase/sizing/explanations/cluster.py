@@ -22,7 +22,7 @@ from warmbase.sizing.explanation import (
 from warmbase.sizing.search import candidate as search_candidate
 from warmbase.sizing.search import evaluation
 from warmbase.sizing.search.candidate import Candidate, Shortfall
-from warmbase.sizing.search.disks import volume_shortfall
+from warmbase.sizing.search.cost_grid import volume_shortfall
 from warmbase.sizing.search.evaluation import Evaluation, SearchResult, candidate_cost, gets_per_second
 from warmbase.sizing.search.search import fewest_nodes, search
 from warmbase.sizing.server import system_volume

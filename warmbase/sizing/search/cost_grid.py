@@ -30,6 +30,7 @@ from warmbase.ground.instance import InstanceType
 from warmbase.ground.units import GIB, HOURS_PER_MONTH, MIB, SECONDS_PER_MONTH
 from warmbase.ground.values import memoized
 from warmbase.sizing import gp3
+from warmbase.sizing.cache.bucket_cache import useful_volumes_of
 from warmbase.sizing.requirements import Layout
 from warmbase.sizing.search.candidate import (
     FEWEST_SURVIVORS,
@@ -43,13 +44,16 @@ from warmbase.sizing.search.disks import (
     NodeVolumes,
     Storage,
     VolumeChoice,
+    cache_volume_gib,
     cache_volumes_gib,
     data_volumes,
     everything_mib,
     fewest_cache_volumes,
+    hdfs_node_gib,
     layout,
     may_carry,
     planned_cache_mib,
+    volume_load,
 )
 from warmbase.sizing.server.memory import most_handlers
 from warmbase.sizing.server.region_server import ServerShare, has_room
@@ -57,6 +61,7 @@ from warmbase.sizing.server.system_volume import SERVERS
 from warmbase.sizing.server.writes import write_load
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
 from warmbase.sizing.service.resource import DISK_RESOURCES, bottleneck, ios_per_fill
+from warmbase.sizing.workload.read import Hits
 
 Cure = Literal["larger cache", "smaller cache", "another cache", "no cache"]
 SMALLER_CACHE_TARGETS: Final = frozenset({"memory", "warm_up", "offline_after_crash"})
@@ -333,6 +338,33 @@ def cost_grid(nodes: NodeChoice) -> CostGrid | None:
         usd = _gets_usd(nodes, sizes)[:, None] * one
         return CostGrid(nodes=nodes, cache_mib=sizes, volumes=one[:, 0], throughput_mib_s=one, iops=one, usd=usd)
     return _provisioned(nodes, _cache_volumes(nodes.inputs, nodes.instance, nodes.survivors))
+
+
+def volume_shortfall(inputs: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
+    """Return why this many nodes have no layout: a volume would be too large, or too slow for the offered reads."""
+    most, most_gib = gp3.Provisions.of(instance), gp3.EMR_DOCUMENTED_GIB
+    if inputs.mode.data_volume == "data":
+        node_gib = hdfs_node_gib(inputs, servers)
+        size_gib, most_gib, hits = node_gib, most_gib * gp3.EMR_MOST_VOLUMES, Hits(ratio=1.0)
+        busy: float = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
+    else:
+        demand, count = inputs.demand, gp3.EMR_MOST_VOLUMES
+        cache_mib = demand.size_mib(inputs.requirements.targets.hit_ratio, servers)
+        size_gib, hits = (
+            cache_volume_gib(cache_mib, demand, count),
+            Hits(ratio=demand.estimated_hit_ratio(cache_mib, servers)),
+        )
+        useful = useful_volumes_of(demand, np.array([float(cache_mib)]), servers, count)[0]
+        # Several volumes are together no faster than their instance.
+        busy = max(1.0, min(useful, instance.ebs_sustained_bytes_per_second / MIB / most.mib_s))
+    bytes_per_second, ios_per_second = (load / busy for load in volume_load(inputs, servers, hits))
+    actual, limit, unit = ios_per_second, most.iops, "IOPS"
+    if size_gib > most_gib:
+        actual, limit, unit = size_gib, most_gib, "GiB"
+    elif bytes_per_second > most.mib_s * MIB:
+        actual, limit, unit = bytes_per_second / MIB, most.mib_s, "MiB/s"
+    reason = f"a volume would need {actual:,.0f} {unit}, and has {limit:,.0f} at most"
+    return Shortfall(target="volume", reason=reason, actual=actual, limit=limit, unit=unit)
 
 
 @lru_cache(maxsize=SERVERS)

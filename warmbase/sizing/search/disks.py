@@ -24,7 +24,6 @@ from warmbase.ground.units import GIB, MIB
 from warmbase.sizing import gp3
 from warmbase.sizing.cache.bucket_cache import MIB_PER_GIB, CacheDemand, useful_volumes_of
 from warmbase.sizing.requirements import Layout, Volume
-from warmbase.sizing.search.candidate import Shortfall
 from warmbase.sizing.server.restart import COPIES_ON_DISK, INDEX_BYTES_PER_BLOCK
 from warmbase.sizing.server.system_volume import RESERVED_SIZES_GIB, SERVERS, distinct_size, system_volume
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
@@ -102,36 +101,9 @@ class VolumeChoice(Struct, frozen=True, kw_only=True):
 
 def hdfs_volumes(inputs: SizingInputs, servers: int) -> tuple[int, int]:
     """Return the size in GiB of each volume for the data in HDFS, and how many a node has."""
-    node_gib = _hdfs_node_gib(inputs, servers)
+    node_gib = hdfs_node_gib(inputs, servers)
     count = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
     return max(MIN_VOLUME_GIB, math.ceil(node_gib / count)), count
-
-
-def volume_shortfall(inputs: SizingInputs, instance: InstanceType, servers: int) -> Shortfall:
-    """Return why this many nodes have no layout: a volume would be too large, or too slow for the offered reads."""
-    most, most_gib = gp3.Provisions.of(instance), gp3.EMR_DOCUMENTED_GIB
-    if inputs.mode.data_volume == "data":
-        node_gib = _hdfs_node_gib(inputs, servers)
-        size_gib, most_gib, hits = node_gib, most_gib * gp3.EMR_MOST_VOLUMES, Hits(ratio=1.0)
-        busy: float = math.ceil(node_gib / gp3.EMR_DOCUMENTED_GIB)
-    else:
-        demand, count = inputs.demand, gp3.EMR_MOST_VOLUMES
-        cache_mib = demand.size_mib(inputs.requirements.targets.hit_ratio, servers)
-        size_gib, hits = (
-            cache_volume_gib(cache_mib, demand, count),
-            Hits(ratio=demand.estimated_hit_ratio(cache_mib, servers)),
-        )
-        useful = useful_volumes_of(demand, np.array([float(cache_mib)]), servers, count)[0]
-        # Several volumes are together no faster than their instance.
-        busy = max(1.0, min(useful, instance.ebs_sustained_bytes_per_second / MIB / most.mib_s))
-    bytes_per_second, ios_per_second = (load / busy for load in volume_load(inputs, servers, hits))
-    actual, limit, unit = ios_per_second, most.iops, "IOPS"
-    if size_gib > most_gib:
-        actual, limit, unit = size_gib, most_gib, "GiB"
-    elif bytes_per_second > most.mib_s * MIB:
-        actual, limit, unit = bytes_per_second / MIB, most.mib_s, "MiB/s"
-    reason = f"a volume would need {actual:,.0f} {unit}, and has {limit:,.0f} at most"
-    return Shortfall(target="volume", reason=reason, actual=actual, limit=limit, unit=unit)
 
 
 def cache_volume_gib(cache_mib: int, demand: CacheDemand, count: int = 1) -> int:
@@ -195,7 +167,7 @@ def everything_mib(inputs: SizingInputs, servers: int, files: int) -> int:
     return int(whole_files_mib(np.array(inputs.demand.size_mib(1.0, servers)), files))
 
 
-def _hdfs_node_gib(inputs: SizingInputs, servers: int) -> int:
+def hdfs_node_gib(inputs: SizingInputs, servers: int) -> int:
     """Return the size of one node's data volumes in GiB."""
     stored_bytes = inputs.requirements.workload.stored_bytes * inputs.mode.data_copies
     return math.ceil(stored_bytes / HDFS_FILL_FRACTION / servers / GIB)

@@ -31,10 +31,16 @@ from typing import Final
 from msgspec import Struct
 
 from warmbase.ground.units import GIB, MIB, SECONDS_PER_HOUR
-from warmbase.sizing.cost import PUT_BYTES
 from warmbase.sizing.requirements import NO_PINS, Pins
 from warmbase.sizing.service.inputs import LEAST_AMPLIFICATION, UTILISATION, CellSizes, WriteShare
-from warmbase.sizing.service.resource import DISK_LATENCY_SECONDS, PARTIAL_PAGES_PER_FILL, Disk, Rates, ios_per_fill
+from warmbase.sizing.service.resource import (
+    DISK_LATENCY_SECONDS,
+    PARTIAL_PAGES_PER_FILL,
+    PUT_BYTES,
+    Disk,
+    Rates,
+    ios_per_fill,
+)
 from warmbase.sizing.workload.read import (
     PAGE_BYTES,
     RPC_CPU_SECONDS,

@@ -15,6 +15,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from warmbase.ground.units import MIB
 from warmbase.sizing.workload.popularity import EVEN, Imbalance
 from warmbase.sizing.workload.read import PAGE_BYTES, Hits, Read, Timings, aligned_bytes, missing_blocks
 
@@ -44,6 +45,8 @@ NVME_IO_BYTES: Final = 128 * 1024
 PARTIAL_PAGES_PER_FILL: Final = 2
 # Amazon S3 User Guide, "Optimizing performance": at least 5,500 GET or HEAD a second for each prefix.
 S3_GETS_PER_SECOND_PER_PREFIX: Final = 5_500
+# judgement: S3A uploads a store file in parts of its default size (fs.s3a.multipart.size).
+PUT_BYTES: Final = 64 * MIB
 GBIT_BYTES: Final = 125_000_000
 
 # judgement: EBS promises "single-digit milliseconds" for gp3; an idle volume is commonly seen near 1.
