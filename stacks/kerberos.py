@@ -19,7 +19,7 @@ def authentication(kerberos: Kerberos | None) -> dict[str, Any]:
     """
     if kerberos is None:
         return {}
-    if kerberos.external is None:
+    if kerberos.kdc is None:
         settings: dict[str, Any] = {
             "Provider": "ClusterDedicatedKdc",
             "ClusterDedicatedKdcConfiguration": {"TicketLifetimeInHours": TICKET_HOURS},
@@ -30,8 +30,8 @@ def authentication(kerberos: Kerberos | None) -> dict[str, Any]:
             "ExternalKdcConfiguration": {
                 "TicketLifetimeInHours": TICKET_HOURS,
                 "KdcServerType": "Single",
-                "AdminServer": kerberos.external.admin_server,
-                "KdcServer": kerberos.external.kdc,
+                "AdminServer": kerberos.admin_server,
+                "KdcServer": kerberos.kdc,
             },
         }
     return {"AuthenticationConfiguration": {"KerberosConfiguration": settings}}

@@ -79,7 +79,7 @@ class SecurityGroups(Construct):
         peers.append(self.clients)
         for peer in peers:
             # Of the KDC on the primary node, the admin server stays closed, as Thrift and REST do.
-            if environment.kerberos is not None and environment.kerberos.external is None:
+            if environment.kerberos is not None and environment.kerberos.kdc is None:
                 for protocol in (ec2.Port.tcp(KDC_PORT), ec2.Port.udp(KDC_PORT)):
                     self.primary.add_ingress_rule(peer, protocol, "clients to KDC")
             for engine_name in sorted({environment.engine(cluster) for cluster in environment.analytics}):

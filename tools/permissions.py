@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from warmbase.engines.engine import engine_of
 from warmbase.engines.trino.request import QueryTargets, ScanWorkload, TrinoChoice
-from warmbase.environments.environment import Environment, ExternalKdc, Kerberos, Network, Root, Wal
+from warmbase.environments.environment import Environment, Kerberos, Network, Root, Wal
 from warmbase.environments.names import CANARY_TAG
 from warmbase.environments.reader import read_environment
 from warmbase.ground.units import GIB, TIB
@@ -191,7 +191,8 @@ CERTIFICATES: Final = "s3://our-keys/hbase.zip"
 REALM: Final = Kerberos(
     realm="EXAMPLE.COM",
     admin_password="{{resolve:secretsmanager:kdc}}",  # noqa: S106 - a reference, no password
-    external=ExternalKdc(kdc="kdc.example.com", admin_server="kdc.example.com"),
+    kdc="kdc.example.com",
+    admin_server="kdc.example.com",
 )
 LAKE: Final = TrinoChoice(
     name="lake",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from warmbase.changes.change import Change, changes, is_equivalent
-from warmbase.changes.cost import ImpactCost, impact_cost
+from warmbase.changes.cost import SIZE, ImpactCost, impact_cost
 from warmbase.configurations.launch import Launch, planned_spec
 from warmbase.configurations.properties import CATALOGUE
 from warmbase.configurations.properties.property import Applied
@@ -206,14 +206,6 @@ def test_each_difference_says_how_it_is_applied(
     assert [found.key, found.applied, found.restarts, found.empties_cache] == expected
 
 
-def test_a_restart_restores_its_cache_unless_the_change_empties_it(launches: Launches, tmp_path: Path) -> None:
-    plan = launches("prod").plan
-    _, warm = before(launches("prod"), tmp_path, RESTART)
-    _, cold = before(launches("prod"), tmp_path, EMPTIES)
-    assert warm.restart_seconds == pytest.approx(plan.core.count * plan.restart.seconds)
-    assert warm.restart_seconds - cold.restart_seconds == pytest.approx(plan.core.count * plan.restart.restore_seconds)
-
-
 def test_a_change_of_both_groups_is_one_line(launches: Launches, tmp_path: Path) -> None:
     policy = "fs.s3a.experimental.input.fadvise"
     edits = [setting(role, "hbase-site", policy, "random") for role in ("MASTER", "CORE")]
@@ -221,77 +213,37 @@ def test_a_change_of_both_groups_is_one_line(launches: Launches, tmp_path: Path)
     assert found.groups == ("primary", "core")
 
 
-def test_what_is_live_costs_nothing(launches: Launches, tmp_path: Path) -> None:
-    _, cost = before(launches("prod"), tmp_path, LIVE)
-    assert (cost.restart_seconds, cost.cache_lost_bytes, cost.usd) == (0, 0, 0)
+COSTS = [
+    # edits, restart of the RegionServers, and the lost caches: of all core nodes or none, and of so many other nodes
+    ([LIVE], None, (0, 0)),
+    ([OF_MASTERS], None, (0, 0)),
+    ([OF_HDFS], None, (0, 0)),
+    ([RESTART], "warm", (0, 0)),
+    ([RESTART, UNKNOWN, LIVE], "warm", (0, 0)),
+    ([EMPTIES], "cold", (1, 0)),
+    ([NOT_KEPT], "cold", (1, 0)),
+    ([more_nodes], None, (0, 3)),
+    ([EMPTIES, more_nodes], "cold", (1, 3)),
+    ([RESTART, more_nodes], "warm", (0, 3)),
+    ([with_tasks], None, (0, 2)),
+    *(([setting("CORE", "hbase-site", SIZE, size)], "cold", None) for size in ("0.4", "-5", "1e400")),
+]
 
 
-@pytest.mark.parametrize("edit", [OF_MASTERS, OF_HDFS], ids=["masters", "hdfs"])
-def test_other_daemons_restart_without_a_region_server(edit: Edit, launches: Launches, tmp_path: Path) -> None:
-    _, cost = before(launches("prod"), tmp_path, edit)
-    assert cost.applied is Applied.ROLLING_RESTART
-    assert (cost.restart_seconds, cost.cache_lost_bytes) == (0, 0)
-
-
-def test_a_rolling_restart_takes_each_server_in_turn_and_keeps_the_cache(launches: Launches, tmp_path: Path) -> None:
-    launch = launches("prod")
-    _, cost = before(launch, tmp_path, RESTART)
-    assert cost.restart_seconds == pytest.approx(launch.plan.core.count * launch.plan.restart.seconds)
-    assert (cost.cache_lost_bytes, cost.usd) == (0, 0)
-
-
-def test_one_restart_serves_all_that_need_one(launches: Launches, tmp_path: Path) -> None:
-    _, one = before(launches("prod"), tmp_path, RESTART)
-    _, two = before(launches("prod"), tmp_path, RESTART, UNKNOWN, LIVE)
-    assert two.restart_seconds == one.restart_seconds
-
-
-def test_an_emptied_cache_is_filled_again_by_gets(launches: Launches, tmp_path: Path) -> None:
-    launch = launches("prod")
-    _, cost = before(launch, tmp_path, EMPTIES)
-    assert cost.cache_lost_bytes == 409_600 * MIB * launch.plan.core.count
-    assert cost.warm_up_seconds == launch.plan.warm_up.prefetch_seconds
-    gets = launch.plan.cache.size_bytes * launch.plan.core.count / GET_BYTES
-    assert cost.usd == pytest.approx(gets * price_table("us-east-1").usd("s3-get"))
-
-
-def test_a_cache_that_was_not_kept_is_lost_by_any_restart(launches: Launches, tmp_path: Path) -> None:
-    launch = launches("prod")
-    _, cost = before(launch, tmp_path, NOT_KEPT)
-    assert cost.cache_lost_bytes == launch.plan.cache.size_bytes * launch.plan.core.count
-
-
-def test_nodes_that_go_take_their_caches_along(launches: Launches, tmp_path: Path) -> None:
-    launch = launches("prod")
-    _, cost = before(launch, tmp_path, more_nodes)
-    assert cost.cache_lost_bytes == 3 * launch.plan.cache.size_bytes
-    assert (cost.restart_seconds, cost.usd) == (0, 0)
-
-
-def test_what_is_lost_is_the_old_clusters(launches: Launches, tmp_path: Path) -> None:
-    launch = launches("prod")
-    _, cost = before(launch, tmp_path, EMPTIES, more_nodes)
-    assert cost.cache_lost_bytes == 409_600 * MIB * (launch.plan.core.count + 3)
-
-
-def test_nodes_that_go_empty_no_other_nodes_cache(launches: Launches, tmp_path: Path) -> None:
-    launch = launches("prod")
-    _, cost = before(launch, tmp_path, RESTART, more_nodes)
-    assert cost.cache_lost_bytes == 3 * launch.plan.cache.size_bytes
-    assert cost.restart_seconds == pytest.approx(launch.plan.core.count * launch.plan.restart.seconds)
-    assert (cost.warm_up_seconds, cost.usd) == (0, 0)
-
-
-def test_task_nodes_have_caches_too(launches: Launches, tmp_path: Path) -> None:
-    launch = launches("prod")
-    _, cost = before(launch, tmp_path, with_tasks)
-    assert cost.cache_lost_bytes == 2 * launch.plan.cache.size_bytes
-
-
-@pytest.mark.parametrize("size", ["0.4", "-5", "1e400"])
-def test_a_size_that_is_none_is_not_known(size: str, launches: Launches, tmp_path: Path) -> None:
-    _, cost = before(launches("prod"), tmp_path, setting("CORE", "hbase-site", "hbase.bucketcache.size", size))
-    assert cost.cache_lost_bytes is None
+@pytest.mark.parametrize(("edits", "restart", "lost"), COSTS)
+def test_the_cost_is_one_restart_the_lost_caches_and_the_gets_that_fill_them(
+    edits: list[Edit], restart: str | None, lost: tuple[int, int] | None, launches: Launches, tmp_path: Path
+) -> None:
+    plan = launches("prod").plan
+    _, cost = before(launches("prod"), tmp_path, *edits)
+    is_cold, nodes = restart == "cold", plan.core.count
+    seconds = plan.restart.seconds - (plan.restart.restore_seconds if is_cold else 0)
+    assert cost.restart_seconds == pytest.approx(nodes * seconds if restart else 0)
+    size_bytes = 409_600 * MIB if EMPTIES in edits else plan.cache.size_bytes
+    assert cost.cache_lost_bytes == (None if lost is None else size_bytes * (lost[0] * nodes + lost[1]))
+    assert cost.warm_up_seconds == (plan.warm_up.prefetch_seconds if is_cold else 0)
+    gets = plan.cache.size_bytes * nodes / GET_BYTES
+    assert cost.usd == pytest.approx(gets * price_table("us-east-1").usd("s3-get") if is_cold else 0)
 
 
 def test_a_cache_of_a_size_that_is_not_stated_is_not_said_to_be_kept(launches: Launches, tmp_path: Path) -> None:
@@ -351,11 +303,7 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize(("classification", "key", "one", "other"), SAME)
-def test_spelling_makes_no_difference(classification: str, key: str, one: str, other: str) -> None:
-    assert is_equivalent(CATALOGUE.get((classification, key)), one, other)
-
-
-@pytest.mark.parametrize(("classification", "key", "one", "other"), DIFFERENT)
-def test_what_counts_makes_one(classification: str, key: str, one: str, other: str) -> None:
-    assert not is_equivalent(CATALOGUE.get((classification, key)), one, other)
+@pytest.mark.parametrize(("classification", "key", "one", "other"), [*SAME, *DIFFERENT])
+def test_spelling_makes_no_difference_and_what_counts_does(classification: str, key: str, one: str, other: str) -> None:
+    same = (classification, key, one, other) in SAME
+    assert is_equivalent(CATALOGUE.get((classification, key)), one, other) == same

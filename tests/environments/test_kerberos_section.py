@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from warmbase.environments.environment import ExternalKdc, Kerberos
+from warmbase.environments.environment import Kerberos
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput
 
@@ -32,9 +32,9 @@ def test_both_kinds_of_a_kdc_are_read(tmp_path: Path) -> None:
     reference = REFERENCE.strip("'")
     own = read_environment(file_of(tmp_path, CLUSTER)).kerberos
     assert own == Kerberos(realm="EC2.INTERNAL", admin_password=reference)
-    servers = ExternalKdc(kdc="kdc.example.com:88", admin_server="kdc.example.com:749")
+    servers = {"kdc": "kdc.example.com:88", "admin_server": "kdc.example.com:749"}
     other = read_environment(file_of(tmp_path, EXTERNAL, primaries=3, vpc=VPC)).kerberos
-    assert other == Kerberos(realm="EXAMPLE.COM", admin_password=reference, external=servers)
+    assert other == Kerberos(realm="EXAMPLE.COM", admin_password=reference, **servers)
     assert own is not None
     assert own.where.endswith(f"dev.yaml:{DEV.count(chr(10)) + 2}")
 

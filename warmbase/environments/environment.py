@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 from msgspec import Struct
 
@@ -33,13 +33,6 @@ class Wal(StrEnum):
 
     HDFS = "hdfs"
     EMR_WAL = "emr-wal"
-
-
-class Fencing(StrEnum):
-    """The answer of a node to a claim that names another cluster: an alarm, or an alarm and the end of HBase there."""
-
-    ALARM = "alarm"
-    STOP = "stop"
 
 
 class Network(Struct, frozen=True, kw_only=True):
@@ -93,7 +86,8 @@ class Environment(EqualButFor, frozen=True, kw_only=True):
     overrides: tuple[Override, ...]
     kerberos: Kerberos | None = None
     """The realm in which new clusters are launched; None where HBase authenticates nobody."""
-    fencing: Fencing = Fencing.ALARM
+    fencing: Literal["alarm", "stop"] = "alarm"
+    """The answer of a node to a claim that names another cluster: an alarm, or also the end of HBase on the node."""
     explicit_keys: frozenset[str] = frozenset()
     """The keys whose values somebody stated in the file, such as `workload.stored`; the others are assumed."""
     analytics: Mapping[str, Any] = {}
@@ -237,17 +231,11 @@ def prefix_id(name: str, prefix: str, length: int) -> str:
     return f"{whole[: length - HASH_LENGTH - 2]}__{hashlib.sha256(prefix.encode()).hexdigest()[:HASH_LENGTH]}"
 
 
-class ExternalKdc(Struct, frozen=True, kw_only=True):
-    """The KDC and its admin server, each as HOST or HOST:PORT, which EMR neither creates nor backs up."""
-
-    kdc: str
-    admin_server: str
-
-
 class Kerberos(EqualButFor, frozen=True, kw_only=True):
     """How clients and servers prove who they are.
 
-    `admin_password` is a dynamic reference that CloudFormation resolves, never the password. `external` is None where
+    `admin_password` is a dynamic reference that CloudFormation resolves, never the password. `kdc` and `admin_server`
+    are those of an external KDC, each as HOST or HOST:PORT, which EMR neither creates nor backs up; both are None where
     each cluster has its own KDC, on its primary node. `where` is the place in the environment file.
     """
 
@@ -255,7 +243,8 @@ class Kerberos(EqualButFor, frozen=True, kw_only=True):
 
     realm: str
     admin_password: str
-    external: ExternalKdc | None = None
+    kdc: str | None = None
+    admin_server: str | None = None
     where: str = ""
 
     @property
@@ -271,15 +260,16 @@ class Kerberos(EqualButFor, frozen=True, kw_only=True):
         kerberos = security_configuration.get("AuthenticationConfiguration", {}).get("KerberosConfiguration")
         if not kerberos or not attributes:
             return None
-        servers = kerberos.get("ExternalKdcConfiguration")
+        servers = kerberos.get("ExternalKdcConfiguration") or {}
         return cls(
             realm=attributes["Realm"],
             admin_password=attributes["KdcAdminPassword"],
-            external=ExternalKdc(kdc=servers["KdcServer"], admin_server=servers["AdminServer"]) if servers else None,
+            kdc=servers.get("KdcServer"),
+            admin_server=servers.get("AdminServer"),
         )
 
     def __str__(self) -> str:
-        return f"realm {self.realm}, KDC {self.external.kdc if self.external else 'of the cluster'}"
+        return f"realm {self.realm}, KDC {self.kdc or 'of the cluster'}"
 
 
 class HBaseSecurity(Struct, frozen=True, kw_only=True):

@@ -19,9 +19,5 @@ def read_regular_file(path: Path, most_bytes: int = -1) -> bytes:
 
 def _refuse_special(mode: int, path: Path) -> None:
     if not stat.S_ISREG(mode):
-        raise OSError(f"{path} is {_kind(mode)}, not a regular file")
-
-
-def _kind(mode: int) -> str:
-    kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
-    return kinds.get(stat.S_IFMT(mode), "a device")
+        kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+        raise OSError(f"{path} is {kinds.get(stat.S_IFMT(mode), 'a device')}, not a regular file")

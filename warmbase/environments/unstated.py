@@ -24,7 +24,7 @@ from warmbase.environments.reader.workload_schema import (
     Writes,
 )
 from warmbase.ground.units import exact_size, format_duration, format_percent, format_rate
-from warmbase.sizing.requirements import ClusterChoice, Targets
+from warmbase.sizing.requirements import ClusterChoice
 from warmbase.sizing.workload.popularity import UNIFORM, Zipf
 from warmbase.sizing.workload.workload import OpenLoad, Workload
 
@@ -49,11 +49,18 @@ def unstated(environment: Environment, cluster: ClusterChoice) -> tuple[Unstated
     if isinstance(load, OpenLoad) and load.peak_reads_per_second is None:
         peak["peak_per_second"] = "no hour busier than the mean"
     discount = f"a discount of {format_percent(environment.discount)} on EC2" if environment.discount else "no discount"
+    p99 = targets.p99_seconds
+    assumed_targets = {
+        "p99": "no limit on p99" if p99 is None else f"a p99 of {format_duration(p99)}",
+        "hit_ratio": f"a hit ratio of {format_percent(targets.hit_ratio)}",
+        "lost_nodes": f"{targets.lost_nodes} lost node{'' if targets.lost_nodes == 1 else 's'}",
+    }
+    primaries = f"{cluster.primaries} primary node{'' if cluster.primaries == 1 else 's'}"
     assumed = (
         *(_of_tables(environment) if workload.tables else _of_workload(workload, "workload")),
         *_rows(ReadsSection, reads, peak),
-        *_rows(TargetsSection, f"{section}.targets" if cluster.targets is not None else "targets", _targets(targets)),
-        *_rows(ClusterSection, section, {"primaries": _count(cluster.primaries, "primary node")}),
+        *_rows(TargetsSection, f"{section}.targets" if cluster.targets is not None else "targets", assumed_targets),
+        *_rows(ClusterSection, section, {"primaries": primaries}),
         *_rows(EnvironmentFile, "", {"discount": discount}),
         *_rows(NetworkSection, "network", {"availability_zone": f"zone {environment.network.availability_zone}"}),
     )
@@ -97,16 +104,3 @@ def _of_workload(workload: Workload, section: str) -> Iterator[Unstated]:
     yield from _rows(Compression, f"{section}.compression", {"codec": text})
     yield from _rows(WorkloadSection, section, {"block_size": f"blocks of {exact_size(workload.block_bytes)}"})
     yield from _rows(WorkloadSection, section, {"regions": f"{workload.regions:,} regions"})
-
-
-def _targets(targets: Targets) -> Mapping[str, str]:
-    p99 = targets.p99_seconds
-    return {
-        "p99": "no limit on p99" if p99 is None else f"a p99 of {format_duration(p99)}",
-        "hit_ratio": f"a hit ratio of {format_percent(targets.hit_ratio)}",
-        "lost_nodes": _count(targets.lost_nodes, "lost node"),
-    }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

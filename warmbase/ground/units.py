@@ -49,13 +49,10 @@ def _ambiguous(number: str, unit: str, per: str) -> AmbiguousUnit | None:
         return AmbiguousUnit(f"unit {unit!r} is not one of {', '.join(SIZE_UNITS)}", f"write {binary}")
     power = PREFIXES.index(prefix) + 1
     amount = Fraction(number.replace("_", "")) * Fraction(1000, 1024) ** power
-    decimal = f"{_four_figures(amount)} {binary_unit}"
+    figures = str(round(amount)) if amount >= 1000 else f"{float(amount):.4g}"  # noqa: PLR2004 - four figures
+    decimal = f"{figures} {binary_unit}"
     why = f"{number} {unit}{per} is {decimal}; did you mean that, or {binary}?"
     return AmbiguousUnit(why, f"write {decimal}, or {binary}")
-
-
-def _four_figures(amount: Fraction) -> str:
-    return str(round(amount)) if amount >= 1000 else f"{float(amount):.4g}"  # noqa: PLR2004 - four figures
 
 
 def _quantity(text: str, units: Mapping[str, int | Fraction], example: str) -> Fraction:
@@ -69,15 +66,11 @@ def _quantity(text: str, units: Mapping[str, int | Fraction], example: str) -> F
     return Fraction(number.replace("_", "")) * units[unit]
 
 
-def parse_size(text: str) -> int:
-    """Return the bytes of a size such as `64 KiB` or `7.185 TiB`, to the nearest byte.
+def parse_size(text: str, per: str = "") -> int:
+    """Return the bytes of a size such as `64 KiB` or `7.185 TiB`, to the nearest byte; `per` ends a rate's unit.
 
     Raises AmbiguousUnit for a size such as `3 TB`.
     """
-    return _size(text)
-
-
-def _size(text: str, per: str = "") -> int:
     match = _QUANTITY.fullmatch(text)
     if match and match[2] not in SIZE_UNITS and (error := _ambiguous(match[1], match[2], per)):
         raise error
@@ -94,7 +87,7 @@ def parse_rate(text: str) -> int:
     size, slash, per = text.partition("/")
     if not slash or per.strip() != "s":
         raise ValueError("expected a size per second, such as 125 MiB/s")
-    return _size(size, "/s")
+    return parse_size(size, "/s")
 
 
 def parse_fraction(value: float | str) -> float:

@@ -22,7 +22,12 @@ def written_beside(path: Path, content: bytes, mode: int | None = None) -> Itera
             file.write(content)
             file.flush()
             os.fsync(descriptor)
-        temporary.chmod(0o666 & ~_umask() if mode is None else mode)
+        if mode is None:
+            # The system tells the permissions that new files lack only by setting them.
+            mask = os.umask(0o077)
+            os.umask(mask)
+            mode = 0o666 & ~mask
+        temporary.chmod(mode)
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
@@ -32,10 +37,3 @@ def write_whole(path: Path, content: bytes, mode: int | None = None) -> None:
     """Write the file in place of an earlier one. Raises OSError, and the earlier one stays."""
     with written_beside(path, content, mode) as temporary:
         temporary.replace(path)
-
-
-def _umask() -> int:
-    """Return the permissions that new files lack; the system tells only by setting them."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

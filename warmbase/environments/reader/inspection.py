@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -48,43 +48,11 @@ class FamilyFile(BaseModel):
     def build(self) -> FamilyTotals:
         """Return the section as the type that the calculator uses."""
         return FamilyTotals(
-            table=self.table,
             name=self.family,
             lengths=LengthHistogram.of(self.cached_lengths),
             compressed_lengths=LengthHistogram.of(self.cached_lengths_compressed),
-            index_bytes=self.index_bytes,
-            bloom_bytes=self.bloom_bytes,
-            cells=self.cells,
-            rows=self.rows,
-            largest_cell_bytes=self.largest_cell_bytes,
-            codec=self.codec,
-            encoding=self.encoding,
-            files=self.files,
-            regions=self.regions,
-            bloom=self.bloom,
-            key_bytes=self.key_bytes,
-            value_bytes=self.value_bytes,
-            block_bytes=self.block_bytes,
-            files_read=self.files_read,
-            unread_bytes=self.unread_bytes,
-            zstd_ratio=self.zstd_ratio,
-            relative_error=self.relative_error,
+            **self.model_dump(exclude={"family", "cached_lengths", "cached_lengths_compressed"}),
         )
-
-    @classmethod
-    def of(cls, family: FamilyTotals) -> FamilyFile:
-        """As the file has it."""
-        return cls(
-            table=family.table,
-            family=family.name,
-            cached_lengths=list(family.lengths.pairs),
-            cached_lengths_compressed=list(family.compressed_lengths.pairs),
-            **{name: getattr(family, name) for name in cls.model_fields if name not in _OTHERWISE},
-        )
-
-
-_OTHERWISE: Final = {"table", "family", "cached_lengths", "cached_lengths_compressed"}
-"""Fields of a family's file that its type has under another name, or in another form."""
 
 
 class InspectionFile(BaseModel):
@@ -128,7 +96,15 @@ def inspection_text(inspection: Inspection) -> str:
         root=inspection.root,
         inspected_at=inspection.inspected_at,
         stored_bytes=inspection.stored_bytes,
-        families=[FamilyFile.of(family) for family in inspection.families],
+        families=[
+            FamilyFile(
+                family=family.name,
+                cached_lengths=list(family.lengths.pairs),
+                cached_lengths_compressed=list(family.compressed_lengths.pairs),
+                **{name: getattr(family, name) for name in FamilyFile.model_fields if hasattr(family, name)},
+            )
+            for family in inspection.families
+        ],
         coprocessors={table: list(classes) for table, classes in inspection.coprocessors.items()},
     )
     text = json.dumps(file.model_dump(mode="json"), indent=1)

@@ -51,16 +51,16 @@ class Bounds(Struct, frozen=True, kw_only=True):
         return described
 
     def _checked(self, value: float | None) -> float | None:
-        if value is None or self._holds(value):
+        if value is None:
+            return None
+        reaches = value > self.above if self.least is None else value >= self.least
+        if reaches and value <= self.most:
             return value
         lower = f"above {self.text(self.above)}" if self.least is None else f"at least {self.text(self.least)}"
         most = self.text(self.most)
         number_text = self.text(value) if -PRINTED < value < PRINTED else quoted(value)
         mend = f"use {most} or less" if value > self.most else f"use a value {lower}"
         raise refuse(f"must be {lower} and at most {most}, not {number_text}: {self.reason}", mend.replace(",", ""))
-
-    def _holds(self, value: float) -> bool:
-        return (value > self.above if self.least is None else value >= self.least) and value <= self.most
 
 
 Kind = Literal["size", "count", "share", "time", "usd", "ratio", "multiple", "skew", "choice"]

@@ -22,7 +22,6 @@ from warmbase.environments.environment import (
     EMR_TAG,
     Access,
     Environment,
-    Fencing,
     Network,
     Root,
     Wal,
@@ -527,6 +526,6 @@ class EnvironmentFile(Section):
                 for classification, properties in self.overrides.items()
                 for key, value in properties.items()
             ),
-            fencing=Fencing(self.fencing),
+            fencing=self.fencing,
             snapshot_mappers=self.snapshots.mappers,
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from warmbase.environments.environment import ExternalKdc, Kerberos
+from warmbase.environments.environment import Kerberos
 from warmbase.environments.reader.key import yaml_key
 from warmbase.environments.reader.section import Section, refuse
 
@@ -73,8 +73,8 @@ class KerberosSection(Section):
 
     def build(self, where: str) -> Kerberos:
         """Return the section as the type that the stacks use."""
-        external = None if self.kdc == CLUSTER_KDC else ExternalKdc(kdc=self.kdc, admin_server=str(self.admin_server))
-        return Kerberos(realm=self.realm, admin_password=self.admin_password, external=external, where=where)
+        kdc, server = (None, None) if self.kdc == CLUSTER_KDC else (self.kdc, self.admin_server)
+        return Kerberos(realm=self.realm, admin_password=self.admin_password, kdc=kdc, admin_server=server, where=where)
 
 
 class Security(Section):

@@ -7,7 +7,7 @@ below its value to a fifth above it, but not to a value that the file may not ha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -25,50 +25,6 @@ from warmbase.sizing.workload.workload import OpenLoad, Workload
 __all__ = ["REACH", "Figures", "Sensitivity", "figures_of", "sensitivities", "workload_numbers"]
 
 REACH: Final = 0.2  # judgement: a careful estimate of a workload may be wrong by a fifth
-
-
-def _zipf(workload: Workload) -> float | None:
-    return workload.popularity.theta if isinstance(workload.popularity, Zipf) else None
-
-
-def _ratio(workload: Workload) -> float | None:
-    return workload.compression_ratio if workload.compressed else None
-
-
-def _reads(workload: Workload) -> float | None:
-    return workload.load.reads_per_second if isinstance(workload.load, OpenLoad) else None
-
-
-def _peak(workload: Workload) -> float | None:
-    return workload.load.peak_reads_per_second if isinstance(workload.load, OpenLoad) else None
-
-
-def _peak_multiple(workload: Workload) -> float | None:
-    load = workload.load
-    if not isinstance(load, OpenLoad) or load.peak_hours is None:
-        return None
-    return load.at_peak.reads_per_second / load.reads_per_second
-
-
-INPUTS: Final[Mapping[tuple[str, ...], tuple[str, Callable[[Workload], float | None]]]] = {
-    ("stored",): ("B", lambda workload: None if workload.inspection else workload.stored_bytes),
-    ("cell",): ("B", lambda workload: workload.cell_bytes),
-    ("row",): ("B", lambda workload: workload.row_bytes),
-    ("compression", "ratio"): (
-        "",
-        lambda workload: workload.compression_ratio if workload.compressed else None,
-    ),
-    ("reads", "per_second"): ("", _reads),
-    ("reads", "peak_per_second"): ("", _peak),
-    ("reads", "seasons", "peak"): ("x", _peak_multiple),
-    ("writes", "bytes_per_second"): ("B", lambda workload: workload.write_bytes_per_second or None),
-    ("popularity", "zipf"): ("", _zipf),
-    ("regions",): ("", lambda workload: None if workload.inspection else workload.regions),
-}
-"""The inputs that are varied, by their keys in the workload or in a table, each with its unit and its value.
-
-The value is None if the workload or the table has no such number.
-"""
 
 
 Figures = tuple[float, float] | tuple[None, None]
@@ -132,10 +88,25 @@ def workload_numbers(workload: Workload) -> Iterator[tuple[tuple[str, ...], str,
     families = Counter(part.name.partition("/")[0] for part in workload.parts)
     for part in workload.parts:
         section = ("workload", "tables", part.name) if workload.tables else ("workload",)
-        shares_regions = families[part.name.partition("/")[0]] > 1
-        for path, (unit, number) in INPUTS.items():
-            value = number(part)
-            if value is not None and not (shares_regions and path == ("regions",)):
+        shares_regions, stated = families[part.name.partition("/")[0]] > 1, part.inspection is None
+        load = part.load if isinstance(part.load, OpenLoad) else None
+        multiple = (
+            load.at_peak.reads_per_second / load.reads_per_second if load and load.peak_hours is not None else None
+        )
+        numbers: tuple[tuple[tuple[str, ...], str, float | None], ...] = (
+            (("stored",), "B", part.stored_bytes if stated else None),
+            (("cell",), "B", part.cell_bytes),
+            (("row",), "B", part.row_bytes),
+            (("compression", "ratio"), "", part.compression_ratio if part.compressed else None),
+            (("reads", "per_second"), "", load.reads_per_second if load else None),
+            (("reads", "peak_per_second"), "", load.peak_reads_per_second if load else None),
+            (("reads", "seasons", "peak"), "x", multiple),
+            (("writes", "bytes_per_second"), "B", part.write_bytes_per_second or None),
+            (("popularity", "zipf"), "", part.popularity.theta if isinstance(part.popularity, Zipf) else None),
+            (("regions",), "", part.regions if stated and not shares_regions else None),
+        )
+        for path, unit, value in numbers:
+            if value is not None:
                 yield (*section, *path), unit, value
 
 

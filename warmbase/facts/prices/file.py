@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from warmbase.facts.prices import newest_file
-from warmbase.ground.errors import OperationFailed, Problem
+from warmbase.ground.errors import OperationFailed
 from warmbase.ground.prices import PriceTable
 from warmbase.ground.whole_file import written_beside
 
@@ -78,63 +78,47 @@ def write_files(files: Sequence[PriceFile], directory: Path) -> tuple[Path, ...]
     A file of that date with the same rows stays as it is. Raises OperationFailed, having written nothing, when one
     has other rows, when a later file would be read instead, and when the directory cannot be written.
     """
-    fresh = [file for file in files if not _is_there(file, directory)]
-    for file in fresh:
-        _check_newest(file, directory)
-    try:
-        _place([(file, directory / file.name) for file in fresh])
-    except OSError as error:
-        raise OperationFailed(
-            Problem(
-                where=str(directory),
-                what="price files cannot be written",
-                why=str(error),
-                fix="refresh in a checkout that you may write to, with room on its disk",
+    fresh = []
+    for file in files:
+        path = directory / file.name
+        if path.exists():
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            if "".join(line for line in lines if not line.startswith("#")) == file.rows_text:
+                continue
+            raise OperationFailed.of(
+                where=str(path),
+                what="has other prices than the price list",
+                why="a dated file records what was read on its day, so it is not overwritten",
+                fix="remove the file if you do not need its prices, and refresh again",
             )
-        ) from error
-    return tuple(directory / file.name for file in fresh)
-
-
-def _is_there(file: PriceFile, directory: Path) -> bool:
-    path = directory / file.name
-    if not path.exists():
-        return False
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    if "".join(line for line in lines if not line.startswith("#")) == file.rows_text:
-        return True
-    raise OperationFailed(
-        Problem(
-            where=str(path),
-            what="has other prices than the price list",
-            why="a dated file records what was read on its day, so it is not overwritten",
-            fix="remove the file if you do not need its prices, and refresh again",
-        )
-    )
-
-
-def _check_newest(file: PriceFile, directory: Path) -> None:
-    with suppress(KeyError):
-        newest = newest_file(file.region, file.kind, directory)
-        if newest.name > file.name:
-            raise OperationFailed(
-                Problem(
+        fresh.append((file, path))
+    for file, _ in fresh:
+        with suppress(KeyError):
+            newest = newest_file(file.region, file.kind, directory)
+            if newest.name > file.name:
+                raise OperationFailed.of(
                     where=file.name,
                     what=f"would not be read: {newest.name} is later",
                     why=f"the price list was published on {file.date}",
                     fix=f"remove {newest} if you do not need its prices, and refresh again",
                 )
-            )
-
-
-def _place(files: Iterable[tuple[PriceFile, Path]]) -> None:
-    """Write all texts to temporary files beside their places first; then these are only renamed."""
-    with ExitStack() as stack:
-        written = [
-            (stack.enter_context(written_beside(path, file.text.encode(), EVERYBODY_READS)), path)
-            for file, path in files
-        ]
-        for temporary, path in written:
-            temporary.replace(path)
+    try:
+        with ExitStack() as stack:
+            # All texts are written beside their places first; then these files are only renamed.
+            written = [
+                (stack.enter_context(written_beside(path, file.text.encode(), EVERYBODY_READS)), path)
+                for file, path in fresh
+            ]
+            for temporary, path in written:
+                temporary.replace(path)
+    except OSError as error:
+        raise OperationFailed.of(
+            where=str(directory),
+            what="price files cannot be written",
+            why=str(error),
+            fix="refresh in a checkout that you may write to, with room on its disk",
+        ) from error
+    return tuple(path for _, path in fresh)
 
 
 def _plain(usd: float) -> str:
