@@ -94,9 +94,8 @@ def test_reads_stay_below_what_is_offered_and_what_every_resource_allows(start: 
 @given(starts, st.floats(0, 1))
 def test_reads_and_prefetch_together_fit_every_resource(start: ColdStart, ratio: float) -> None:
     moment = start.served(ratio)
-    for resource in resources(start.cluster, start.read, Hits(ratio=ratio), start.timings):
-        filling = start.prefetching.use(resource.name) if resource.name != "network" else 0.0
-        used = moment.reads_per_second * resource.demand_per_read + moment.prefetched_per_second * filling
+    for resource, per_block in start._demands(ratio):
+        used = moment.reads_per_second * resource.demand_per_read + moment.prefetched_per_second * per_block
         assert used <= resource.capacity * (1 + 1e-9), resource.name
 
 

@@ -13,11 +13,12 @@ from warmbase.sizing.calculator import plan
 from warmbase.sizing.gp3 import EMR_MOST_VOLUMES
 from warmbase.sizing.modes import HDFS, S3_PLAIN, Mode
 from warmbase.sizing.plan import Plan
-from warmbase.sizing.requirements import Pins
+from warmbase.sizing.requirements import NO_PINS, Pins
 from warmbase.sizing.server.system_volume import (
     LONGEST_RECOVERY_SECONDS,
     NAMENODE_REQUESTS_PER_SECOND,
     RECOVERY_FRACTION,
+    Hdfs,
     HdfsLoad,
 )
 from warmbase.sizing.workload.workload import OpenLoad, Reads
@@ -79,18 +80,18 @@ def test_more_nodes_recover_sooner(nodes: int, copies: int, gib: int, mib_s: int
 @pytest.mark.parametrize(("nodes", "handlers"), [(3, 22), (19, 59), (100, 93)])
 def test_the_namenode_has_handlers_for_its_nodes(nodes: int, handlers: int) -> None:
     load = HdfsLoad(nodes=nodes, copies=3, node_bytes=1, disk_bytes_per_second=1, volumes=4, regions=10)
-    assert load.namenode_handlers == handlers
-    assert load.datanode_handlers == 10
-    assert replace(load, volumes=12).datanode_handlers == 12
-    assert load.transfer_threads == 4_096
-    assert replace(load, regions=nodes * 500).transfer_threads == 8_000
+    assert Hdfs.of(load, NO_PINS).namenode_handlers == handlers
+    assert Hdfs.of(load, NO_PINS).datanode_handlers == 10
+    assert Hdfs.of(replace(load, volumes=12), NO_PINS).datanode_handlers == 12
+    assert Hdfs.of(load, NO_PINS).transfer_threads == 4_096
+    assert Hdfs.of(replace(load, regions=nodes * 500), NO_PINS).transfer_threads == 8_000
 
 
 def test_open_files_without_local_blocks_ask_the_namenode_once_in_half_a_minute() -> None:
     """HubSpot's largest cluster has 350,000 store files, so about 12,000 requests a second."""
     load = HdfsLoad(nodes=400, copies=3, node_bytes=1, disk_bytes_per_second=1, volumes=4, regions=87_500)
-    assert load.refreshes_per_second == pytest.approx(350_000 / 30)
-    assert load.refreshes_per_second < NAMENODE_REQUESTS_PER_SECOND
+    assert Hdfs.of(load, NO_PINS).refreshes_per_second == pytest.approx(350_000 / 30)
+    assert Hdfs.of(load, NO_PINS).refreshes_per_second < NAMENODE_REQUESTS_PER_SECOND
     sized = planned(TIB, HDFS)
     assert sized.hdfs is not None
     assert sized.because["hdfs.refreshes_per_second"].value == pytest.approx(sized.hdfs.refreshes_per_second)

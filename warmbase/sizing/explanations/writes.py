@@ -19,7 +19,7 @@ from warmbase.sizing.requirements import PINNED_BY
 from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.server import system_volume, write_path
 from warmbase.sizing.server.system_volume import write_share
-from warmbase.sizing.server.write_path import ENCRYPTED_BYTE_CPU_SECONDS, day_limit, has_night, store_writes
+from warmbase.sizing.server.write_path import ENCRYPTED_BYTE_CPU_SECONDS, day_limit, night_limit, store_writes
 from warmbase.sizing.server.writes import blocking_resource
 from warmbase.sizing.service import inputs
 
@@ -151,7 +151,11 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             fewest=fewest_flushers,
             most=constant(write_path, "MOST_FLUSHERS"),
             utilisation=utilisation,
-            seconds=computed(server.flush_seconds, "s", f"{WRITE_PATH}.FileWriting.flush_seconds"),
+            seconds=computed(
+                server.files.flush_seconds(server.cells, server.flush_cells),
+                "s",
+                f"{WRITE_PATH}.FileWriting.flush_seconds",
+            ),
             flush=flush,
             cells=cells,
         )
@@ -229,7 +233,7 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             "limit",
             "By day, a compaction reads at most {limit}: a quarter of what a region receives in a day, and at least"
             " {least}, so that a store has few files when the night begins."
-            if has_night(share, server.files)
+            if night_limit(share, server.files) is not None
             else "By day, a compaction reads up to {limit}, enough to merge all files of a region. No compaction waits"
             " for the night, because HBase runs one such compaction at a time, which would not end in time.",
             SELECTION,

@@ -8,9 +8,9 @@ reads slow down the warm-up and the warm-up slows down reads, but neither stops 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import pairwise
+from math import inf
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -49,16 +49,6 @@ class Prefetching(Struct, frozen=True, kw_only=True):
     s3_bytes: float
     slot_bytes: float
     get_bytes: float
-
-    def use(self, resource: str) -> float:
-        """Return how much of a resource one block takes; writes to a new cache file are merged into long IOs."""
-        throughputs, iops = zip(*DISK_RESOURCES.values(), strict=True)
-        if resource in throughputs:
-            return self.slot_bytes
-        if resource in iops:
-            return self.slot_bytes / EBS_IO_BYTES
-        uses = {"cpu": CPU_SECONDS_PER_BLOCK, "s3-requests": self.s3_bytes / self.get_bytes}
-        return uses.get(resource, 0.0)
 
 
 class Contest(NamedTuple):
@@ -104,27 +94,36 @@ class ColdRates(Struct, frozen=True, kw_only=True, dict=True):
         Reads get what prefetch leaves, but at least half of each resource; prefetch gets what these reads leave.
         """
         wish = self.undisturbed_blocks_per_second if prefetches else 0.0
-        contests = self.contests(hit_ratio)
-        bound, bottleneck = min(
-            (max(LEAST_SHARE * one.capacity, one.capacity - wish * one.per_block) / one.per_read, one.name)
-            for one in contests
-            if one.per_read > 0
-        )
-        offered = self._offered(hit_ratio)
-        reads = min(bound, offered)
-        rest = ((one.capacity - reads * one.per_read) / one.per_block for one in contests if one.per_block > 0)
+        contests, limit = self.contests(hit_ratio), (inf, "")
+        for name, capacity, per_read, per_block in contests:
+            if per_read > 0:
+                limit = min(limit, (max(LEAST_SHARE * capacity, capacity - wish * per_block) / per_read, name))
+        bound, bottleneck = limit
+        if isinstance(self.load, ClosedLoad):
+            # Each client waits for its answers.
+            hits = Hits(ratio=hit_ratio)
+            offered = self.load.concurrency / seconds_alone(self.cluster, self.read, hits, self.timings)
+        else:
+            offered = self.load.reads_per_second
+        reads, prefetched = min(bound, offered), wish
+        for _, capacity, per_read, per_block in contests:
+            if prefetches and per_block > 0:
+                prefetched = min(prefetched, (capacity - reads * per_read) / per_block)
         return Moment(
             offered_per_second=offered,
             possible_per_second=bound,
-            prefetched_per_second=min(wish, *rest) if prefetches else 0.0,
+            prefetched_per_second=prefetched,
             bottleneck=bottleneck,
         )
 
     @cached_property
     def undisturbed_blocks_per_second(self) -> float:
         """Return the blocks a second that prefetch brings while no reads are served."""
-        ends = (resource.capacity / per_block for resource, per_block in self._demands(1.0) if per_block > 0)
-        return min(self.prefetching.blocks_per_second, *ends)
+        rate = self.prefetching.blocks_per_second
+        for resource, per_block in self._demands(1.0):
+            if per_block > 0:
+                rate = min(rate, resource.capacity / per_block)
+        return rate
 
     def contests(self, hit_ratio: float) -> list[Contest]:
         """Return every resource at this hit ratio; the network is full duplex, so prefetch competes with arriving data.
@@ -147,34 +146,36 @@ class ColdRates(Struct, frozen=True, kw_only=True, dict=True):
         ]
 
     @cached_property
-    def _cells(self) -> tuple[tuple[float, ...], tuple[tuple[tuple[Contest, Contest], ...], ...]]:
+    def _cells(self) -> tuple[tuple[float, ...], list[list[tuple[Contest, Contest]]]]:
         """Return hit ratios in ascending order from 0 to 1, and between two of them the contests at both ends."""
         disk = self.cluster.disk
         ratios = tuple(sorted({*np.linspace(0.0, 1.0, SAMPLES).tolist(), *(disk.kinks if disk else ())}))
-        samples = [tuple(self._sampled(ratio)) for ratio in ratios]
-        return ratios, tuple(tuple(zip(before, after, strict=True)) for before, after in pairwise(samples))
+        samples = []
+        for ratio in ratios:
+            sample = []
+            for resource, per_block in self._demands(ratio):
+                per_read = resource.demand_per_read * resource.imbalance
+                sample.append(Contest(resource.name, resource.capacity, per_read, per_block))
+            samples.append(sample)
+        return ratios, [list(zip(before, after, strict=True)) for before, after in pairwise(samples)]
 
-    def _sampled(self, hit_ratio: float) -> Iterator[Contest]:
-        for resource, per_block in self._demands(hit_ratio):
-            per_read = resource.demand_per_read * resource.imbalance
-            yield Contest(name=resource.name, capacity=resource.capacity, per_read=per_read, per_block=per_block)
-
-    def _demands(self, hit_ratio: float) -> Iterator[tuple[Resource, float]]:
-        """Yield the resources of reads, incoming data and answers apart, and what a prefetched block takes of each."""
-        for resource in resources(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings):
-            if resource.name != "network":
-                yield resource, self.prefetching.use(resource.name)
-                continue
-            missed = missing_blocks(self.read, Hits(ratio=hit_ratio)) * self.read.on_disk_length_bytes
-            imbalance = self.cluster.imbalance
-            yield replace(resource, demand_per_read=missed, imbalance=imbalance.blocks), self.prefetching.s3_bytes
-            yield replace(resource, demand_per_read=self.read.answer_bytes, imbalance=imbalance.requests), 0.0
-
-    def _offered(self, hit_ratio: float) -> float:
-        """Return the reads a second that clients send; in a closed load, each client waits for its answers."""
-        if isinstance(self.load, ClosedLoad):
-            return self.load.concurrency / seconds_alone(self.cluster, self.read, Hits(ratio=hit_ratio), self.timings)
-        return self.load.reads_per_second
+    def _demands(self, hit_ratio: float) -> list[tuple[Resource, float]]:
+        """Return the resources of reads, incoming data and answers apart, and what a prefetched block takes of each."""
+        prefetching, hits, imbalance = self.prefetching, Hits(ratio=hit_ratio), self.cluster.imbalance
+        uses = {"cpu": CPU_SECONDS_PER_BLOCK, "s3-requests": prefetching.s3_bytes / prefetching.get_bytes}
+        for throughput, iops in DISK_RESOURCES.values():
+            # Writes to a new cache file are merged into long IOs.
+            uses |= {throughput: prefetching.slot_bytes, iops: prefetching.slot_bytes / EBS_IO_BYTES}
+        demands = []
+        for resource in resources(self.cluster, self.read, hits, self.timings):
+            if resource.name == "network":
+                missed = missing_blocks(self.read, hits) * self.read.on_disk_length_bytes
+                arriving = replace(resource, demand_per_read=missed, imbalance=imbalance.blocks)
+                answers = replace(resource, demand_per_read=self.read.answer_bytes, imbalance=imbalance.requests)
+                demands += [(arriving, prefetching.s3_bytes), (answers, 0.0)]
+            else:
+                demands.append((resource, uses.get(resource.name, 0.0)))
+        return demands
 
     @cached_property
     def prefetch_rates(self) -> tuple[Floats, Floats]:
@@ -188,17 +189,13 @@ class ColdRates(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def least_hit_ratio(self) -> float | None:
         """Return the hit ratio from which every read is served after prefetch; None for a closed or too large load."""
-        if isinstance(self.load, ClosedLoad) or not self.carries(1.0, prefetches=False):
+        if isinstance(self.load, ClosedLoad) or not self.served(1.0, prefetches=False).carries:
             return None
         low, high = -1.0, 1.0
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            low, high = (low, middle) if self.carries(max(0.0, middle), prefetches=False) else (middle, high)
+            low, high = (low, middle) if self.served(max(0.0, middle), prefetches=False).carries else (middle, high)
         return max(0.0, high)
-
-    def carries(self, hit_ratio: float, *, prefetches: bool) -> bool:
-        """Return whether every read is served at this hit ratio, beside prefetch or after it."""
-        return self.served(hit_ratio, prefetches=prefetches).carries
 
 
 STEP_ERROR: Final = 0.02  # the relative error of a time that is counted in steps
@@ -225,9 +222,9 @@ class ColdCourse(Struct, frozen=True, kw_only=True):
     prefetch_seconds: float
     carried_seconds: float | None
 
-    def hit_ratios(self, hours: float, points: int = CURVE_POINTS) -> tuple[tuple[float, float], ...]:
+    def hit_ratios(self, hours: float) -> tuple[tuple[float, float], ...]:
         """Return the hit ratio at equal intervals of time."""
-        at = np.linspace(0.0, hours, points + 1)
+        at = np.linspace(0.0, hours, CURVE_POINTS + 1)
         times, ratios, _ = zip(*self.points, strict=True)
         return tuple(zip(at.tolist(), np.interp(at, times, ratios).tolist(), strict=True))
 
@@ -250,7 +247,11 @@ class ColdStart(ColdRates, frozen=True, kw_only=True, dict=True):
             return alone
         stepper = _Stepper(self)
         while not stepper.prefetched:
-            earliest, latest = stepper.ends_of_prefetch
+            # The earliest and the latest time at which prefetch can end, whatever the hit ratio is until then.
+            rest = self.prefetching.blocks - stepper.warmth.prefetched_blocks
+            least, most = self.prefetch_rates
+            at = int(stepper.warmth.hit_ratio * (RATIOS - 1))
+            earliest, latest = stepper.seconds + rest / float(most[at]), stepper.seconds + rest / float(least[at])
             if earliest > (1 + STEP_ERROR) * wanted_seconds:
                 return earliest
             if latest <= (1 - STEP_ERROR) * wanted_seconds:
@@ -267,10 +268,10 @@ class ColdStart(ColdRates, frozen=True, kw_only=True, dict=True):
         if isinstance(self.load, ClosedLoad):
             return 0.0
         seconds, longest = wanted_seconds, max(LONGER * wanted_seconds, LONGEST_HOURS * SECONDS_PER_HOUR)
-        if not self.carries(1.0, prefetches=False):
+        if not self.served(1.0, prefetches=False).carries:
             return longest
         fastest = self.load.reads_per_second * self.lookups, self.prefetching.blocks_per_second
-        while not self.carries(self._hit_ratio_after(seconds, fastest), prefetches=False):
+        while not self.served(self._hit_ratio_after(seconds, fastest), prefetches=False).carries:
             seconds *= LONGER
             if seconds >= longest:
                 return longest
@@ -278,7 +279,7 @@ class ColdStart(ColdRates, frozen=True, kw_only=True, dict=True):
             return seconds
         slowest = self.served(0.0).reads_per_second * self.lookups, float(self.prefetch_rates[0][0])
         latest = self._hit_ratio_after((1 - STEP_ERROR) * wanted_seconds, slowest)
-        if self.carries(latest, prefetches=True):
+        if self.served(latest).carries:
             return wanted_seconds
         stepper = _Stepper(self)
         while stepper.carried_seconds is None and stepper.seconds <= wanted_seconds:
@@ -320,13 +321,6 @@ class _Stepper:
     def prefetched(self) -> bool:
         """Return whether prefetch has brought everything that fits."""
         return self.warmth.prefetched_blocks >= (1 - ROUNDING) * self.start.prefetching.blocks
-
-    @property
-    def ends_of_prefetch(self) -> tuple[float, float]:
-        """Return the earliest and the latest time at which prefetch can end, whatever the hit ratio is until then."""
-        rest = self.start.prefetching.blocks - self.warmth.prefetched_blocks
-        least, most = (float(rates[int(self.warmth.hit_ratio * (RATIOS - 1))]) for rates in self.start.prefetch_rates)
-        return self.seconds + rest / most, self.seconds + rest / least
 
     def advance(self) -> None:
         """Go one step further; a step ends at the latest when prefetch ends."""

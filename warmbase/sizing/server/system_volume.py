@@ -33,6 +33,7 @@ from warmbase.sizing.server.write_path import (
 )
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs, WriteShare
 from warmbase.sizing.service.resource import DISK_LATENCY_SECONDS, Disk, Rates
+from warmbase.sizing.workload.read import S3_FIRST_BYTE_SECONDS
 
 # judgement: HBase keeps some 32 WALs of 128 MiB for each RegionServer, in two copies, and EMR's logs and YARN's local
 # files take as much again.
@@ -78,19 +79,6 @@ def write_share(inputs: SizingInputs, servers: int) -> WriteShare:
     return WriteShare.of(inputs.demand.blocks, workload.write_bytes_per_second / servers, workload.regions / servers)
 
 
-def file_writing(inputs: SizingInputs, cache_mib: int, servers: int) -> FileWriting:
-    """Return how a thread writes store files: to S3 and the cache, to S3 only, or to HDFS."""
-    demand, compresses = inputs.demand, inputs.requirements.workload.compressed
-    if not inputs.mode.keeps_data_in_s3:
-        return FileWriting(
-            cached_fraction=1.0, caches=False, first_byte_seconds=DISK_LATENCY_SECONDS, compresses=compresses
-        )
-    blocks = demand.blocks_prefetched(cache_mib, servers) * servers if cache_mib else 0
-    return FileWriting(
-        cached_fraction=min(1.0, blocks / demand.blocks.count), caches=cache_mib > 0, compresses=compresses
-    )
-
-
 @lru_cache(maxsize=SERVERS)
 def writing_server(
     inputs: SizingInputs, instance: InstanceType, cache_mib: int, servers: int, size_bytes: float | None = None
@@ -99,13 +87,20 @@ def writing_server(
 
     It has no disks yet, and its log has no limit.
     """
-    share, files = write_share(inputs, servers), file_writing(inputs, cache_mib, servers)
+    share, demand, in_hdfs = write_share(inputs, servers), inputs.demand, not inputs.mode.keeps_data_in_s3
+    # A thread writes store files to S3 and the cache, to S3 only, or to HDFS.
+    blocks = demand.blocks_prefetched(cache_mib, servers) * servers if cache_mib else 0
+    files = FileWriting(
+        cached_fraction=1.0 if in_hdfs else min(1.0, blocks / demand.blocks.count),
+        caches=cache_mib > 0 and not in_hdfs,
+        first_byte_seconds=DISK_LATENCY_SECONDS if in_hdfs else S3_FIRST_BYTE_SECONDS,
+        compresses=inputs.requirements.workload.compressed,
+    )
     memstore = Memstore(
         size_bytes=memstore_bytes(share, files) if size_bytes is None else size_bytes,
         flush_size_bytes=flush_size_bytes(share),
         regions=share.regions,
     )
-    in_hdfs = not inputs.mode.keeps_data_in_s3
     nodes = servers + inputs.requirements.targets.lost_nodes
     return WritingServer(
         cells=share.cells,
@@ -119,7 +114,7 @@ def writing_server(
         log=None if in_hdfs else UNLIMITED,
         log_copies=0 if inputs.requirements.wal_service else hdfs_replication(inputs, nodes),
         data_copies=inputs.mode.data_copies if in_hdfs else 0,
-        block_bytes=round(inputs.demand.cacheable.cached_bytes),
+        block_bytes=round(demand.cacheable.cached_bytes),
         encrypts_hdfs=inputs.requirements.encrypts_hdfs,
     )
 
@@ -142,17 +137,13 @@ def system_volume(inputs: SizingInputs, instance: InstanceType, cache_mib: int, 
     cells = write_share(inputs, servers).cells_per_second
     needed = cells * server.log_volume_bytes / UTILISATION
     throughput, iops = gp3.Provisions.of(instance).sufficient(np.array(needed / MIB), np.array(needed / LOG_IO_BYTES))
-    size_gib = max(_size_gib(server, cells), int(gp3.least_gib(iops)))
+    size_gib = max(SYSTEM_GIB, int(gp3.least_gib(iops)))
+    if server.log is not None and server.log_copies:
+        # The logs in use, the logs that wait for deletion, and everything else.
+        live = max(LIVE_LOGS_BYTES, LOGS_OF_A_MEMSTORE * server.memstore.size_bytes)
+        log_bytes = server.log_copies * live + cells * server.log_bytes * ARCHIVE_SECONDS
+        size_gib = max(size_gib, math.ceil((OTHER_FILES_GIB + log_bytes / GIB) / FILL_FRACTION))
     return gp3.gp3_volume("system", size_gib, (int(throughput), int(iops)))
-
-
-def _size_gib(server: WritingServer, cells: float) -> int:
-    """Return the size that holds the logs in use, the logs that wait for deletion, and everything else."""
-    if server.log is None or not server.log_copies:
-        return SYSTEM_GIB
-    live = max(LIVE_LOGS_BYTES, LOGS_OF_A_MEMSTORE * server.memstore.size_bytes)
-    log_bytes = server.log_copies * live + cells * server.log_bytes * ARCHIVE_SECONDS
-    return max(SYSTEM_GIB, math.ceil((OTHER_FILES_GIB + log_bytes / GIB) / FILL_FRACTION))
 
 
 # judgement: until then, another lost node leaves a single copy of some blocks; within four hours that is rare.
@@ -195,30 +186,6 @@ class HdfsLoad(Struct, frozen=True, kw_only=True):
         moved_bytes = 2 * self.node_bytes / survivors if survivors >= self.copies else self.node_bytes
         return moved_bytes / (RECOVERY_FRACTION * self.disk_bytes_per_second)
 
-    @property
-    def namenode_handlers(self) -> int:
-        """Return `dfs.namenode.handler.count`."""
-        return max(FEWEST_HANDLERS, math.ceil(NAMENODE_HANDLERS_PER_LN * math.log(self.nodes)))
-
-    @property
-    def datanode_handlers(self) -> int:
-        """Return `dfs.datanode.handler.count`: the default, or one for each volume."""
-        return max(FEWEST_HANDLERS, self.volumes)
-
-    @property
-    def transfer_threads(self) -> int:
-        """Return `dfs.datanode.max.transfer.threads`."""
-        return max(TRANSFER_THREADS, TRANSFERS_PER_REGION * math.ceil(self.regions / self.nodes))
-
-    @property
-    def refreshes_per_second(self) -> float:
-        """Return how often the RegionServers ask the NameNode for block locations when no block is local.
-
-        An open store file asks once in each interval, and only if one of its blocks is not local. Source: Hadoop 3.4,
-        LocatedBlocksRefresher.
-        """
-        return 1000 * STORE_FILES_PER_REGION * self.regions / LOCATION_REFRESH_MS
-
 
 class Hdfs(Struct, frozen=True, kw_only=True):
     """The figures of HDFS in a plan in which HDFS stores the data."""
@@ -231,11 +198,17 @@ class Hdfs(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, load: HdfsLoad, pins: Pins) -> Hdfs:
-        """Return the figures for this load; overrides may pin some of them."""
+        """Return the figures for this load; overrides may pin some of them.
+
+        If no block is local, an open store file asks the NameNode once in each interval for block locations. Source:
+        Hadoop 3.4, LocatedBlocksRefresher.
+        """
+        for_nodes = max(FEWEST_HANDLERS, math.ceil(NAMENODE_HANDLERS_PER_LN * math.log(load.nodes)))
+        for_regions = max(TRANSFER_THREADS, TRANSFERS_PER_REGION * math.ceil(load.regions / load.nodes))
         return cls(
             recovery_seconds=load.recovery_seconds,
-            namenode_handlers=pins.namenode_handlers or load.namenode_handlers,
-            datanode_handlers=pins.datanode_handlers or load.datanode_handlers,
-            transfer_threads=pins.transfer_threads or load.transfer_threads,
-            refreshes_per_second=load.refreshes_per_second,
+            namenode_handlers=pins.namenode_handlers or for_nodes,
+            datanode_handlers=pins.datanode_handlers or max(FEWEST_HANDLERS, load.volumes),
+            transfer_threads=pins.transfer_threads or for_regions,
+            refreshes_per_second=1000 * STORE_FILES_PER_REGION * load.regions / LOCATION_REFRESH_MS,
         )

@@ -84,18 +84,15 @@ class FileWriting(Struct, frozen=True, kw_only=True):
     def flush_seconds(self, cells: CellSizes, count: float) -> float:
         """Return how long one thread takes to flush this many cells; it sends their bytes meanwhile."""
         sending = cells.stored_bytes / (UPLOAD_STREAMS * self.stream_bytes_per_second)
-        of_cell = max(sending, self.cpu_seconds(cells)) / self._speed
+        of_cell = max(sending, self.cpu_seconds(cells)) / (CACHE_ON_WRITE_FACTOR if self.caches else 1.0)
         return S3_TRIPS_PER_FILE * self.first_byte_seconds + count * of_cell
 
     def compaction_seconds(self, cells: CellSizes) -> float:
         """Return how long one thread takes to compact a cell: it reads the cell's block, then writes the cell."""
         from_disk = self.cached_fraction * cells.cached_bytes * self.disk_seconds_per_byte
         from_s3 = (1 - self.cached_fraction) * cells.stored_bytes / self.stream_bytes_per_second
-        return (from_disk + from_s3 + self.cpu_seconds(cells)) / self._speed
-
-    @property
-    def _speed(self) -> float:
-        return CACHE_ON_WRITE_FACTOR if self.caches else 1.0
+        reading = from_disk + from_s3
+        return (reading + self.cpu_seconds(cells)) / (CACHE_ON_WRITE_FACTOR if self.caches else 1.0)
 
 
 FLUSH_SIZE_BYTES: Final = 128 * MIB  # hbase.hregion.memstore.flush.size, HBase's default
@@ -120,11 +117,6 @@ class Memstore(Struct, frozen=True, kw_only=True):
     flush_size_bytes: int
     regions: float
     lower_limit: float = LOWER_LIMIT
-
-    @property
-    def room_bytes(self) -> float:
-        """Return the room for writes while a flush runs: from the lower limit to the upper one, which blocks."""
-        return (1 - self.lower_limit) * self.size_bytes
 
     @property
     def flush_heap_bytes(self) -> float:
@@ -216,11 +208,6 @@ class WriteSettings(Struct, frozen=True, kw_only=True):
     blocking_store_files: int
     amplification: float
 
-    @property
-    def compactions(self) -> int:
-        """Return the number of threads that compact; the one for large compactions takes small ones, too."""
-        return self.small_compactions + self.large_compactions
-
 
 class StoreWrites(Struct, frozen=True, kw_only=True):
     """The sizes that decide how often HBase writes a byte to the store files of one region.
@@ -302,23 +289,22 @@ def store_writes(share: WriteShare, flush_bytes: float, min_size_bytes: int) -> 
     )
 
 
-def has_night(share: WriteShare, files: FileWriting) -> bool:
-    """Return whether one compaction at a time merges what waits for a night in time; otherwise nothing waits."""
-    writes = max(1.0, store_writes(share, 1.0, 1).night_writes(_night_limit(share)))
+def night_limit(share: WriteShare, files: FileWriting) -> int | None:
+    """Return the largest compaction by day where larger ones wait for the night; None where nothing waits.
+
+    One compaction at a time merges what waits, so nothing waits if that would not end in time.
+    """
+    sizes = store_writes(share, 1.0, 1)
+    limit = max(DAY_LIMIT_BYTES, GIB * math.ceil(sizes.day_bytes / FILES_OF_A_DAY / GIB))
+    writes = max(1.0, sizes.night_writes(limit))
     seconds = share.cells_per_second * DAY_SECONDS * writes * files.compaction_seconds(share.cells)
-    return seconds <= UTILISATION * NIGHT_SECONDS
+    return limit if seconds <= UTILISATION * NIGHT_SECONDS else None
 
 
 def day_limit(share: WriteShare, files: FileWriting) -> int:
     """Return the largest compaction by day, in whole GiB."""
     whole = max(DAY_LIMIT_BYTES, GIB * math.ceil(COPIES_OF_A_REGION * share.region_bytes / GIB))
-    return min(whole, _night_limit(share)) if has_night(share, files) else whole
-
-
-def _night_limit(share: WriteShare) -> int:
-    """Return the largest compaction by day where larger ones wait for the night."""
-    day_bytes = store_writes(share, 1.0, 1).day_bytes
-    return max(DAY_LIMIT_BYTES, GIB * math.ceil(day_bytes / FILES_OF_A_DAY / GIB))
+    return min(whole, night_limit(share, files) or whole)
 
 
 # Measured with HBase 2.6.2: a put of one cell takes 28 µs in the region and its log; in batches of a hundred, a cell
@@ -386,19 +372,15 @@ class WritingServer(Struct, frozen=True, kw_only=True):
         return 0.0 if self.data_copies else self.settings.amplification * self.cells.stored_bytes
 
     @property
-    def downloaded_bytes(self) -> float:
-        """Return the bytes of a cell that compactions read from S3, because the cache does not have them."""
-        if self.data_copies:
-            return 0.0
-        return (self.settings.amplification - 1) * (1 - self.files.cached_fraction) * self.cells.stored_bytes
-
-    @property
     def network_bytes(self) -> float:
         """Return the bytes of a cell in the busier direction of the network."""
         copied = max(0, self.log_copies - 1) * self.cells.log_bytes
         copied += max(0, self.data_copies - 1) * self.settings.amplification * self.cells.stored_bytes
         to_service = 0.0 if self.log_copies else self.cells.log_bytes
-        return copied + max(self.cells.key_value_bytes + self.downloaded_bytes, self.uploaded_bytes + to_service)
+        # Compactions read from S3 what the cache does not have.
+        compacted = 0.0 if self.data_copies else self.settings.amplification - 1
+        downloaded = compacted * (1 - self.files.cached_fraction) * self.cells.stored_bytes
+        return copied + max(self.cells.key_value_bytes + downloaded, self.uploaded_bytes + to_service)
 
     @property
     def log_bytes(self) -> float:
@@ -433,35 +415,13 @@ class WritingServer(Struct, frozen=True, kw_only=True):
     @property
     def ebs_bytes(self) -> float:
         """Return the bytes of a cell on all EBS volumes of a node."""
-        return self.log_volume_bytes + (self.disk_bytes if self._disk_on_ebs else 0.0)
+        return self.log_volume_bytes + (self.disk_bytes if self.disk and self.disk.kind == "ebs" else 0.0)
 
     @property
     def ebs_ios(self) -> float:
         """Return the operations of a cell on all EBS volumes of a node."""
-        return self.log_volume_bytes / LOG_IO_BYTES + (self.disk_ios if self._disk_on_ebs else 0.0)
-
-    @property
-    def _disk_on_ebs(self) -> bool:
-        return self.disk is not None and self.disk.kind == "ebs"
-
-    @property
-    def puts(self) -> float:
-        """Return the write requests of a cell to S3."""
-        if self.data_copies:
-            return 0.0
-        files = FILES_PER_FLUSH * self.cells.heap_bytes / self.memstore.flush_heap_bytes
-        return self.uploaded_bytes / PUT_BYTES + REQUESTS_PER_FILE * files
-
-    @property
-    def compaction_cells_per_second(self) -> float:
-        """Return the cells that compactions rewrite in a second: as many as threads can, or HBase's own limit."""
-        threads = self.settings.compactions / self.files.compaction_seconds(self.cells)
-        return min(threads, self.settings.compaction_higher_bytes / self.cells.key_value_bytes)
-
-    @property
-    def flush_seconds(self) -> float:
-        """Return how long the flush of one region takes."""
-        return self.files.flush_seconds(self.cells, self.flush_cells)
+        of_disk = self.disk_ios if self.disk and self.disk.kind == "ebs" else 0.0
+        return self.log_volume_bytes / LOG_IO_BYTES + of_disk
 
     @property
     def flush_cells(self) -> float:

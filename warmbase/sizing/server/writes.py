@@ -12,15 +12,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.sizing.server.write_path import LOG_IO_BYTES, WriteSettings, WritingServer
+from warmbase.sizing.cost import PUT_BYTES
+from warmbase.sizing.server.write_path import (
+    FILES_PER_FLUSH,
+    LOG_IO_BYTES,
+    REQUESTS_PER_FILE,
+    WriteSettings,
+    WritingServer,
+)
 from warmbase.sizing.service.resource import DISK_RESOURCES, Resource, ServingCluster, bottleneck
-
-__all__ = ["WriteResource", "Writes", "blocking_resource", "without_writes", "write_load", "write_resources"]
 
 # Amazon S3 User Guide, "Optimizing performance": at least 3,500 PUT, COPY, POST or DELETE a second for each prefix.
 S3_PUTS_PER_SECOND_PER_PREFIX: Final = 3_500
@@ -82,22 +88,32 @@ def write_resources(
             row(throughput, server.disk.bytes_per_second, "B/s", server.disk_bytes),
             row(iops, server.disk.ios_per_second, "IO/s", server.disk_ios),
         ]
+    settings, memstore, cells = server.settings, server.memstore, server.cells
+    # A flush frees the heap of its cells. From the lower limit of the memstore to the upper one, which blocks, there is
+    # room for the writes that arrive meanwhile.
+    flush_seconds = server.files.flush_seconds(cells, server.flush_cells)
+    room_bytes = (1 - memstore.lower_limit) * memstore.size_bytes
+    # Compactions rewrite as many cells as their threads can, or HBase's own limit; the thread for large ones takes
+    # small ones, too.
+    threads = (settings.small_compactions + settings.large_compactions) / server.files.compaction_seconds(cells)
+    compacted = min(threads, settings.compaction_higher_bytes / cells.key_value_bytes)
     rows += [
         row("instance-ebs-throughput", server.ebs.bytes_per_second, "B/s", server.ebs_bytes),
         row("instance-ebs-iops", server.ebs.ios_per_second, "IO/s", server.ebs_ios),
-        row("memstore", server.memstore.room_bytes, "B", server.cells.heap_bytes * server.flush_seconds),
-        row("flushes", server.settings.flushers * server.flush_cells / server.flush_seconds, "cells/s", 1.0),
-        row("compactions", server.compaction_cells_per_second, "cells/s", server.settings.amplification - 1),
+        row("memstore", room_bytes, "B", cells.heap_bytes * flush_seconds),
+        row("flushes", settings.flushers * server.flush_cells / flush_seconds, "cells/s", 1.0),
+        row("compactions", compacted, "cells/s", settings.amplification - 1),
     ]
     if not server.data_copies:
-        puts = S3_PUTS_PER_SECOND_PER_PREFIX / servers
-        rows.append(row("s3-puts", puts, "PUT/s", server.puts))
+        files = FILES_PER_FLUSH * cells.heap_bytes / memstore.flush_heap_bytes
+        requests = server.uploaded_bytes / PUT_BYTES + REQUESTS_PER_FILE * files
+        rows.append(row("s3-puts", S3_PUTS_PER_SECOND_PER_PREFIX / servers, "PUT/s", requests))
     return tuple(rows)
 
 
 def blocking_resource(resources: Iterable[WriteResource]) -> WriteResource:
     """Return the resource with the lowest limit, at which HBase begins to block writes; the first of equals."""
-    return min(resources, key=lambda resource: resource.max_bytes_per_second)
+    return min(resources, key=attrgetter("max_bytes_per_second"))
 
 
 def write_load(
