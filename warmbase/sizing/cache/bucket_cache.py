@@ -209,10 +209,11 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
 
         It is as long as one region has blocks; for several tables, the largest of their figures.
         """
-        regions = [
-            part.count / part.workload.regions for part in self.cacheable.parts if part.workload.write_bytes_per_second
-        ]
-        return max(regions, default=0.0) * self.claimed_bytes
+        blocks = 0.0
+        for part in self.cacheable.parts:
+            if part.workload.write_bytes_per_second:
+                blocks = max(blocks, part.count / part.workload.regions)
+        return blocks * self.claimed_bytes
 
     def useful_bytes(self, size_mib: int, servers: int) -> float:
         """Return what caches of that size keep for reads, cluster-wide, while each of them compacts."""
@@ -247,7 +248,7 @@ class CacheDemand(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def table_curves(self) -> TableCurves:
         """Return the hit ratio of each table, and its share of the cache, for the sizes of `curve`."""
-        sizes = np.array([size for size, _ in self.curve.points])
+        sizes, _ = np.array(self.curve.points).T
         return table_curves(self.cacheable.popularity, self.swing, sizes / REFERENCE_BYTES)
 
     def blocks_prefetched(self, size_mib: int, servers: int) -> int:

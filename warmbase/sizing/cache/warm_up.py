@@ -127,7 +127,7 @@ class Warming(Struct, frozen=True, kw_only=True, dict=True):
         if self.room.blocks_after_eviction >= self.popularity.total_blocks:
             return inf
         claims, weights = self.popularity.claims, self.popularity.weights
-        uncached = self.all_blocks - self.room.blocks_after_eviction
+        uncached = float(claims.sum()) - self.room.blocks_after_eviction
         low, high = 0.0, 1 / float(weights.max())
         while (claims * np.exp(-weights * high)).sum() > uncached:
             low, high = high, 2 * high
@@ -135,11 +135,6 @@ class Warming(Struct, frozen=True, kw_only=True, dict=True):
             middle = (low + high) / 2
             low, high = (middle, high) if (claims * np.exp(-weights * middle)).sum() > uncached else (low, middle)
         return low
-
-    @cached_property
-    def all_blocks(self) -> float:
-        """Return the cache space of all blocks, in blocks of mean length."""
-        return float(self.popularity.claims.sum())
 
     def after(self, warmth: Warmth, seconds: float, rates: Callable[[float], tuple[float, float]]) -> Warmth:
         """Return the state this many seconds later, at the rates of accesses and prefetch in the middle of the step."""
@@ -151,7 +146,7 @@ class Warming(Struct, frozen=True, kw_only=True, dict=True):
         # The unread blocks of each class, in blocks of mean length. A share p of them is cached when N - (1 - p) x
         # unread blocks are in all: prefetch raises it to its own stop, or to the share that it brought, and eviction
         # lowers it to what the cache keeps.
-        popularity, all_blocks = self.popularity, self.all_blocks
+        popularity, all_blocks = self.popularity, float(self.popularity.claims.sum())
         unread = popularity.claims * np.exp(-popularity.weights * accesses)
         not_read = max(float(unread.sum()), SMALLEST)
         stop = 1 - (all_blocks - self.room.prefetch_stops_blocks) / not_read

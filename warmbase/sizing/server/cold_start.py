@@ -61,22 +61,17 @@ class Contest(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """The offered reads, the possible reads and the prefetched blocks per second; `bottleneck` limits the reads."""
+    """The reads per second that are offered, possible and served, and the prefetched blocks per second.
+
+    `bottleneck` limits the reads. `carries` is true if every read that is offered is served.
+    """
 
     offered_per_second: float
     possible_per_second: float
+    reads_per_second: float
     prefetched_per_second: float
     bottleneck: str
-
-    @property
-    def reads_per_second(self) -> float:
-        """Reads that are served."""
-        return min(self.offered_per_second, self.possible_per_second)
-
-    @property
-    def carries(self) -> bool:
-        """Return whether every read that is offered is served."""
-        return self.possible_per_second >= self.offered_per_second
+    carries: bool
 
 
 class ColdRates(Struct, frozen=True, kw_only=True, dict=True):
@@ -112,8 +107,10 @@ class ColdRates(Struct, frozen=True, kw_only=True, dict=True):
         return Moment(
             offered_per_second=offered,
             possible_per_second=bound,
+            reads_per_second=reads,
             prefetched_per_second=prefetched,
             bottleneck=bottleneck,
+            carries=bound >= offered,
         )
 
     @cached_property
@@ -134,30 +131,30 @@ class ColdRates(Struct, frozen=True, kw_only=True, dict=True):
         ratios, cells = self._cells
         cell = min(bisect.bisect_right(ratios, hit_ratio), len(ratios) - 1)
         low, high = ratios[cell - 1], ratios[cell]
-        part = (hit_ratio - low) / (high - low)
-        return [
-            Contest(
-                name,
-                capacity + part * (later_capacity - capacity),
-                per_read + part * (later_per_read - per_read),
-                per_block,
-            )
-            for (name, capacity, per_read, per_block), (_, later_capacity, later_per_read, _) in cells[cell - 1]
-        ]
+        part, contests = (hit_ratio - low) / (high - low), []
+        for before, after in zip(*cells[cell - 1], strict=True):
+            capacity = before.capacity + part * (after.capacity - before.capacity)
+            per_read = before.per_read + part * (after.per_read - before.per_read)
+            contests.append(Contest(before.name, capacity, per_read, before.per_block))
+        return contests
 
     @cached_property
-    def _cells(self) -> tuple[tuple[float, ...], list[list[tuple[Contest, Contest]]]]:
+    def _cells(self) -> tuple[list[float], list[tuple[list[Contest], list[Contest]]]]:
         """Return hit ratios in ascending order from 0 to 1, and between two of them the contests at both ends."""
-        disk = self.cluster.disk
-        ratios = tuple(sorted({*np.linspace(0.0, 1.0, SAMPLES).tolist(), *(disk.kinks if disk else ())}))
-        samples = []
+        disk, samples, kinks = self.cluster.disk, [], set(np.linspace(0.0, 1.0, SAMPLES).tolist())
+        if disk is not None:
+            # From these hit ratios on, more than one volume is busy, and all of them are.
+            ones = disk.one_bytes_per_second / disk.bytes_per_second, disk.one_ios_per_second / disk.ios_per_second
+            kinks |= {min(1.0, ones[0]) * disk.warm_hit_ratio, min(1.0, ones[1]) * disk.warm_hit_ratio}
+            kinks.add(disk.warm_hit_ratio)
+        ratios = sorted(kinks)
         for ratio in ratios:
             sample = []
             for resource, per_block in self._demands(ratio):
                 per_read = resource.demand_per_read * resource.imbalance
                 sample.append(Contest(resource.name, resource.capacity, per_read, per_block))
             samples.append(sample)
-        return ratios, [list(zip(before, after, strict=True)) for before, after in pairwise(samples)]
+        return ratios, list(pairwise(samples))
 
     def _demands(self, hit_ratio: float) -> list[tuple[Resource, float]]:
         """Return the resources of reads, incoming data and answers apart, and what a prefetched block takes of each."""
@@ -235,11 +232,6 @@ class ColdStart(ColdRates, frozen=True, kw_only=True, dict=True):
     popularity: Popularity
     room: CacheCapacity
 
-    @property
-    def lookups(self) -> float:
-        """Return how many blocks of a read may be in the cache."""
-        return self.read.cacheable * self.read.blocks
-
     def prefetch_seconds_against(self, wanted_seconds: float) -> float:
         """Return the time of the prefetch, or the earliest or latest end of it where that decides."""
         alone = self.prefetching.blocks / self.undisturbed_blocks_per_second
@@ -270,14 +262,15 @@ class ColdStart(ColdRates, frozen=True, kw_only=True, dict=True):
         seconds, longest = wanted_seconds, max(LONGER * wanted_seconds, LONGEST_HOURS * SECONDS_PER_HOUR)
         if not self.served(1.0, prefetches=False).carries:
             return longest
-        fastest = self.load.reads_per_second * self.lookups, self.prefetching.blocks_per_second
+        lookups = self.read.cacheable * self.read.blocks  # the blocks of a read that may be in the cache
+        fastest = self.load.reads_per_second * lookups, self.prefetching.blocks_per_second
         while not self.served(self._hit_ratio_after(seconds, fastest), prefetches=False).carries:
             seconds *= LONGER
             if seconds >= longest:
                 return longest
         if seconds > wanted_seconds:
             return seconds
-        slowest = self.served(0.0).reads_per_second * self.lookups, float(self.prefetch_rates[0][0])
+        slowest = self.served(0.0).reads_per_second * lookups, float(self.prefetch_rates[0][0])
         latest = self._hit_ratio_after((1 - STEP_ERROR) * wanted_seconds, slowest)
         if self.served(latest).carries:
             return wanted_seconds
@@ -345,4 +338,5 @@ class _Stepper:
     def _rates(self, prefetches: bool, hit_ratio: float) -> tuple[float, float]:  # noqa: FBT001 - a partial's first
         is_now = hit_ratio == self.warmth.hit_ratio
         moment = self.now if is_now else self.start.served(hit_ratio, prefetches=prefetches)
-        return moment.reads_per_second * self.start.lookups, moment.prefetched_per_second
+        lookups = self.start.read.cacheable * self.start.read.blocks
+        return moment.reads_per_second * lookups, moment.prefetched_per_second

@@ -120,10 +120,7 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
 
     L1 and memstore are never below 5 % of it, and pass HBase's own check.
     """
-    fixed, shares = (
-        needs.index_bytes + needs.write_queue_bytes + needs.persist_chunk_bytes,
-        (needs.l1_bytes, needs.memstore_bytes),
-    )
+    fixed = needs.index_bytes + needs.write_queue_bytes + needs.persist_chunk_bytes
     # A lower bound: each share takes its bytes, and at least its least fraction of the heap.
     rest = 1 - FREE_FRACTION
     least_bytes = max(
@@ -134,9 +131,10 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
     )
     xmx_mib = max(MINIMUM_MIB, STEP_MIB * math.ceil(least_bytes / MIB / STEP_MIB))
     while True:
-        l1_fraction, memstore_fraction = [
-            max(MINIMUM_FRACTION, math.ceil(PERCENTS * share / (xmx_mib * MIB)) / PERCENTS) for share in shares
-        ]
+        l1_fraction = max(MINIMUM_FRACTION, math.ceil(PERCENTS * needs.l1_bytes / (xmx_mib * MIB)) / PERCENTS)
+        memstore_fraction = max(
+            MINIMUM_FRACTION, math.ceil(PERCENTS * needs.memstore_bytes / (xmx_mib * MIB)) / PERCENTS
+        )
         used = l1_fraction + memstore_fraction + fixed / (xmx_mib * MIB)
         if used <= 1 - FREE_FRACTION and within_heap_limit(l1_fraction, memstore_fraction):
             return Heap(

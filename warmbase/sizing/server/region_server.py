@@ -274,7 +274,10 @@ def handlers(instance: InstanceType, workload: Workload, sized_heap: Heap, reads
 
 def answer_bytes(workload: Workload) -> int:
     """Return the bytes of the answer that one handler builds; for several tables, the largest mean answer."""
-    return max(1, *(part.row_bytes * part.reads.rows for part in workload.parts))
+    largest = 1
+    for part in workload.parts:
+        largest = max(largest, part.row_bytes * part.reads.rows)
+    return largest
 
 
 def flush_writing(workload: Workload, *, caches: bool) -> FileWriting:

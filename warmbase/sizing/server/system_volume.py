@@ -121,10 +121,11 @@ def writing_server(
 
 def with_disks(server: WritingServer, disk: Disk | None, layout: Layout) -> WritingServer:
     """Return the server with the disk of its cache or data, and with the log on the system volume of its layout."""
-    volume = next((volume for volume in layout.volumes if volume.purpose == "system"), None)
-    if server.log is not None and volume is not None:
-        server = replace(server, log=Rates(bytes_per_second=volume.bytes_per_second, ios_per_second=volume.iops))
-    return replace(server, disk=disk)
+    log = server.log
+    for volume in layout.volumes:
+        if log is not None and volume.purpose == "system":
+            log = Rates(bytes_per_second=volume.bytes_per_second, ios_per_second=volume.iops)
+    return replace(server, disk=disk, log=log)
 
 
 @lru_cache(maxsize=SERVERS)

@@ -121,8 +121,11 @@ def write_load(
 ) -> Writes:
     """Return the writes on this many servers, which also serve the offered reads, or as many as the writes leave."""
     served = min(reads_per_second, bottleneck(reads).max_reads_per_second)
-    used: dict[str, float] = {resource.name: served * resource.demand_per_read for resource in reads}
-    used |= {f"instance-{name}": amount for name, amount in used.items() if name.startswith("ebs-")}
+    used = dict[str, float]()
+    for resource in reads:
+        used[resource.name] = served * resource.demand_per_read
+        if resource.name.startswith("ebs-"):
+            used[f"instance-{resource.name}"] = used[resource.name]
     resources = write_resources(server, servers, used)
     limit = blocking_resource(resources)
     return Writes(

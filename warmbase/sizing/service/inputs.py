@@ -49,7 +49,7 @@ class CellSizes(Struct, frozen=True, kw_only=True):
 
         For several tables, the sizes are means over the written cells, or over the stored cells if nothing is written.
         """
-        workload, cells = blocks.workload, [cls.of(table) for table in blocks.tables]
+        workload, cells = blocks.workload, list(map(cls.of, blocks.tables))
         if cells:
             counts = written_cells(workload.tables)
             return cls(
@@ -202,29 +202,31 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def table_reads(self) -> tuple[TableRead, ...]:
         """Return the read of each table, or that of the workload if it has no tables."""
         blocks, in_s3 = self.demand.blocks, self.mode.keeps_data_in_s3
-        return tuple(
-            TableRead(
-                name=part.workload.name,
-                share=share,
-                read=Read(
-                    blocks=part.per_read,
-                    # A block that is read from the disks of HDFS has its on-disk length.
-                    cached_length_bytes=round(part.cached_bytes if in_s3 else part.on_disk_bytes),
-                    on_disk_length_bytes=round(part.on_disk_bytes),
-                    answer_bytes=part.workload.row_bytes * part.workload.reads.rows,
-                    runs=min(part.per_read, part.workload.reads.rows if part.workload.reads.kind == "multi-get" else 1),
-                    of_lengths=mean_block_read(part.lengths.pairs) if in_s3 else None,
-                    cacheable=float(part.workload.cached),
-                ),
-                kind=part.workload.reads.kind,
-                rows=part.workload.reads.rows,
-                # Compressed blocks are decompressed on every read.
-                timings=Timings(
-                    block_cpu_seconds=block_cpu_seconds(part.payload_bytes, compressed=part.workload.compressed)
-                ),
+        tables = []
+        for share, part in zip(blocks.request_shares, blocks.parts, strict=True):
+            workload, reads = part.workload, part.workload.reads
+            read = Read(
+                blocks=part.per_read,
+                # A block that is read from the disks of HDFS has its on-disk length.
+                cached_length_bytes=round(part.cached_bytes if in_s3 else part.on_disk_bytes),
+                on_disk_length_bytes=round(part.on_disk_bytes),
+                answer_bytes=workload.row_bytes * reads.rows,
+                runs=min(part.per_read, reads.rows if reads.kind == "multi-get" else 1),
+                of_lengths=mean_block_read(part.lengths.pairs) if in_s3 else None,
+                cacheable=float(workload.cached),
             )
-            for share, part in zip(blocks.request_shares, blocks.parts, strict=True)
-        )
+            # Compressed blocks are decompressed on every read.
+            seconds = block_cpu_seconds(part.payload_bytes, compressed=workload.compressed)
+            table = TableRead(
+                name=workload.name,
+                share=share,
+                read=read,
+                kind=reads.kind,
+                rows=reads.rows,
+                timings=Timings(block_cpu_seconds=seconds),
+            )
+            tables.append(table)
+        return tuple(tables)
 
     def table_hit_ratios(self, hit_ratio: float) -> tuple[float, ...]:
         """Return the hit ratio of each table, given that of all cached tables; 0 for a table that is not cached."""
@@ -248,6 +250,8 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def timings(self) -> Timings:
         """Return the mean CPU time of a block that is read, over all tables."""
+        if len(self.table_reads) == 1:
+            return self.table_reads[0].timings
         seconds = [table.timings.block_cpu_seconds for table in self.table_reads]
         return Timings(block_cpu_seconds=_mean(self.demand.blocks.read_shares, seconds))
 
@@ -276,7 +280,8 @@ class SizingInputs(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def outside_peak(self) -> SizingInputs:
         """Return the same inputs for the hours outside the peak, or for the peak if its length is unknown."""
-        return self._with_load_of(self.requirements.workload.outside_peak)
+        workload = self.requirements.workload
+        return self if workload.outside_peak is workload else self._with_load_of(workload.outside_peak)
 
     def _with_load_of(self, workload: Workload) -> SizingInputs:
         # The tables' shares of the load may differ from those of the mean load.

@@ -63,7 +63,10 @@ class QueueingNetwork(Struct, frozen=True, kw_only=True):
     @property
     def seconds_alone(self) -> float:
         """Return the latency of the only read in the network."""
-        return self.delay_seconds + sum(station.demand_seconds for station in self.stations)
+        demand_seconds = 0.0
+        for station in self.stations:
+            demand_seconds += station.demand_seconds
+        return self.delay_seconds + demand_seconds
 
 
 class Handlers(Struct, frozen=True, kw_only=True):
@@ -138,7 +141,10 @@ def open_load(net: QueueingNetwork, reads_per_second: float, handlers: Handlers 
     queue whose service is that time (approximate). Raises Overloaded with the first station that cannot carry
     it.
     """
-    inside = net.delay_seconds + sum([_residence(station, reads_per_second) for station in net.stations])
+    residence = 0.0
+    for station in net.stations:
+        residence += _residence(station, reads_per_second)
+    inside = net.delay_seconds + residence
     if handlers is None:
         return _load(net, reads_per_second, inside)
     handler_station = Station(
@@ -173,12 +179,13 @@ def erlang_c(channels: int, offered: float) -> float:
 
 
 def _load(net: QueueingNetwork, throughput: float, latency_seconds: float) -> LoadResult:
+    utilisation = [(station.name, throughput / station.max_reads_per_second) for station in net.stations]
     return LoadResult(
         reads_per_second=throughput,
         latency_seconds=latency_seconds,
         think_seconds=net.think_seconds,
         seconds_alone=net.seconds_alone,
-        utilisation=tuple((station.name, throughput / station.max_reads_per_second) for station in net.stations),
+        utilisation=tuple(utilisation),
     )
 
 

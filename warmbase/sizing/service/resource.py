@@ -107,12 +107,6 @@ class Disk(Struct, frozen=True, kw_only=True):
             ios_per_second=min(self.ios_per_second, max(self.one_ios_per_second, part * self.ios_per_second)),
         )
 
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """Return the hit ratios from which more than one volume is busy, and from which all of them are."""
-        ones = self.one_bytes_per_second / self.bytes_per_second, self.one_ios_per_second / self.ios_per_second
-        return (*(min(1.0, one) * self.warm_hit_ratio for one in ones), self.warm_hit_ratio)
-
 
 class Rates(Struct, frozen=True, kw_only=True):
     """The bytes and operations that a volume, or all EBS of an instance, sustains in a second."""

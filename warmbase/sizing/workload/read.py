@@ -75,14 +75,14 @@ def mean_block_read(lengths: tuple[tuple[int, int], ...]) -> BlockRead:
     steps: Counter[int] = Counter()
     for length_bytes, blocks in lengths:
         steps[ceil(length_bytes / SLOT_STEP_BYTES)] += blocks
-    counted = [(block_read(step * SLOT_STEP_BYTES), blocks) for step, blocks in steps.items()]
     total = steps.total()
     if not total:
         raise ValueError("there are no blocks to read")
-    return BlockRead(
-        bytes=sum(read.bytes * blocks for read, blocks in counted) / total,
-        ios=sum(read.ios * blocks for read, blocks in counted) / total,
-    )
+    all_bytes = all_ios = 0.0
+    for step, blocks in steps.items():
+        read = block_read(step * SLOT_STEP_BYTES)
+        all_bytes, all_ios = all_bytes + read.bytes * blocks, all_ios + read.ios * blocks
+    return BlockRead(bytes=all_bytes / total, ios=all_ios / total)
 
 
 @lru_cache(maxsize=LENGTHS)

@@ -245,7 +245,12 @@ class Workload(Struct, frozen=True, kw_only=True):
 
     @property
     def outside_peak(self) -> Workload:
-        """Return the workload outside the peaks; a table whose peak has no stated length keeps its peak load."""
+        """Return the workload outside the peaks; the workload itself without a peak.
+
+        A table whose peak has no stated length keeps its peak load.
+        """
+        if not isinstance(self.load, OpenLoad) or self.load.peak_reads_per_second is None:
+            return self
         return self._with_loads(lambda load: load.outside_peak)
 
     @property
@@ -317,6 +322,8 @@ class StoredBlocks(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def cacheable(self) -> StoredBlocks:
         """Return the blocks of the tables that HBase caches, or all blocks if it caches every table or none."""
+        if not self.tables:
+            return self
         cached = tuple(table for table in self.tables if table.workload.cached)
         if len(cached) in {0, len(self.tables)}:
             return self
@@ -330,14 +337,18 @@ class StoredBlocks(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def request_shares(self) -> tuple[float, ...]:
         """Return the share of the requests that each table receives."""
+        if not self.tables:
+            return (1.0,)
         loads = [table.workload.load for table in self.tables]
-        rates = [load.reads_per_second for load in loads if isinstance(load, OpenLoad)] or [1.0]
+        rates = [load.reads_per_second for load in loads if isinstance(load, OpenLoad)]
         return tuple(rate / sum(rates) for rate in rates)
 
     @cached_property
     def read_shares(self) -> tuple[float, ...]:
         """Return the share of the block reads that each table receives."""
-        reads = [share * part.per_read for share, part in zip(self.request_shares, self.parts, strict=True)]
+        if not self.tables:
+            return (1.0,)
+        reads = [share * part.per_read for share, part in zip(self.request_shares, self.tables, strict=True)]
         return tuple(read / sum(reads) for read in reads)
 
     @cached_property
