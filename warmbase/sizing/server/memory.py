@@ -131,9 +131,9 @@ def heap(needs: HeapNeeds, collector: str) -> Heap:
     )
     xmx_mib = max(MINIMUM_MIB, STEP_MIB * math.ceil(least_bytes / MIB / STEP_MIB))
     while True:
-        l1_fraction = max(MINIMUM_FRACTION, math.ceil(PERCENTS * needs.l1_bytes / (xmx_mib * MIB)) / PERCENTS)
-        memstore_fraction = max(
-            MINIMUM_FRACTION, math.ceil(PERCENTS * needs.memstore_bytes / (xmx_mib * MIB)) / PERCENTS
+        l1_fraction, memstore_fraction = (
+            max(MINIMUM_FRACTION, math.ceil(PERCENTS * share / (xmx_mib * MIB)) / PERCENTS)
+            for share in (needs.l1_bytes, needs.memstore_bytes)
         )
         used = l1_fraction + memstore_fraction + fixed / (xmx_mib * MIB)
         if used <= 1 - FREE_FRACTION and within_heap_limit(l1_fraction, memstore_fraction):
