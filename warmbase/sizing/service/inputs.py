@@ -80,36 +80,31 @@ class CellSizes(Struct, frozen=True, kw_only=True):
 
 
 class WriteShare(Struct, frozen=True, kw_only=True):
-    """One RegionServer's share of the writes, in bytes of values a second, which are spread evenly over its regions.
+    """One RegionServer's share of the writes, in cells a second, which are spread evenly over its regions.
 
     `region_bytes` is what one region stores.
     """
 
     cells: CellSizes
-    bytes_per_second: float
+    cells_per_second: float
     regions: float
     region_bytes: float
 
     @classmethod
     def of(cls, blocks: StoredBlocks, bytes_per_second: float, regions: float) -> WriteShare:
         """Return the share of a RegionServer that receives this many bytes a second in this many regions."""
-        workload = blocks.workload
+        workload, cells = blocks.workload, CellSizes.of(blocks)
         return cls(
-            cells=CellSizes.of(blocks),
-            bytes_per_second=bytes_per_second,
+            cells=cells,
+            cells_per_second=bytes_per_second / cells.value_bytes,
             regions=regions,
             region_bytes=max(part.stored_bytes / part.regions for part in workload.parts),
         )
 
     @property
-    def cells_per_second(self) -> float:
-        """Return the number of cells that arrive in a second."""
-        return self.bytes_per_second / self.cells.value_bytes
-
-    @property
     def heap_bytes_per_second(self) -> float:
         """Return how fast the memstore fills."""
-        return self.bytes_per_second / self.cells.value_bytes * self.cells.heap_bytes
+        return self.cells_per_second * self.cells.heap_bytes
 
 
 LEAST_AMPLIFICATION: Final = 2.0
