@@ -36,7 +36,6 @@ from warmbase.sizing.service.inputs import LEAST_AMPLIFICATION, UTILISATION, Cel
 from warmbase.sizing.service.resource import (
     DISK_LATENCY_SECONDS,
     PARTIAL_PAGES_PER_FILL,
-    PUT_BYTES,
     Disk,
     Rates,
     ios_per_fill,

@@ -18,7 +18,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from warmbase.sizing.cost import PUT_BYTES
 from warmbase.sizing.server.write_path import (
     FILES_PER_FLUSH,
     LOG_IO_BYTES,
@@ -26,7 +25,7 @@ from warmbase.sizing.server.write_path import (
     WriteSettings,
     WritingServer,
 )
-from warmbase.sizing.service.resource import DISK_RESOURCES, Resource, ServingCluster, bottleneck
+from warmbase.sizing.service.resource import DISK_RESOURCES, PUT_BYTES, Resource, ServingCluster, bottleneck
 
 # Amazon S3 User Guide, "Optimizing performance": at least 3,500 PUT, COPY, POST or DELETE a second for each prefix.
 S3_PUTS_PER_SECOND_PER_PREFIX: Final = 3_500
