@@ -16,7 +16,7 @@ from warmbase.facts.releases import releases
 from warmbase.ground.units import KIB, format_size
 from warmbase.sizing.server.region_server import S3_TRIP_SECONDS
 from warmbase.sizing.server.restart import Reopening, reopening
-from warmbase.sizing.workload.workload import Workload
+from warmbase.sizing.workload.workload import JITTER_FRACTION, Workload
 
 TABLE: Final = "usertable"
 FAMILY: Final = "cf"
@@ -109,6 +109,7 @@ def table_ddl(launch: Launch) -> str:
         advised_block_bytes=advised_block_bytes,
         bloom_reasons=BLOOM_REASONS,
         regions=launch.plan.regions,
+        first_split_bytes=launch.plan.regions.split_bytes * (1 - JITTER_FRACTION),
         region_size=format_size(launch.plan.regions.mean_bytes),
         split_size=format_size(launch.plan.regions.split_bytes),
         cached=launch.plan.mode.has_bucket_cache,

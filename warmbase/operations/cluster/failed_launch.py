@@ -136,7 +136,7 @@ def _priced(aws: Aws, environment: Environment, failed: FailedLaunch) -> FailedL
         instance_type, count = described.instance_type, described.count
         groups.append(BilledGroup(role=described.group.role, instance_type=instance_type, count=count, volumes=volumes))
     is_priced = all(group.instance_type in prices.compute for group in groups)
-    nodes = ", ".join(group.nodes for group in groups)
+    nodes = ", ".join(f"{group.count} x {group.instance_type}" for group in groups)
     usd_per_hour = nodes_usd(groups, prices) / HOURS_PER_MONTH if is_priced else None
     return replace(failed, nodes=nodes, usd_per_hour=usd_per_hour)
 
