@@ -13,7 +13,7 @@ from local_aws.extension import install
 from tests.operations.deployed import PROJECT, Cut, synthesised
 from tests.operations.mocked_aws import clients, create
 from warmbase import app
-from warmbase.changes.recorded_launch import EVERY_ROLE
+from warmbase.changes.change import EVERY_ROLE
 from warmbase.engines.engine import deployable_clusters
 from warmbase.engines.trino import operations
 from warmbase.engines.trino.changes import deployable_cluster, differences
