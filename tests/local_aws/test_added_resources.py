@@ -71,41 +71,30 @@ ENCRYPTION = {
 }
 
 
-def test_bucket_keeps_its_public_access_block(aws: Bench) -> None:
-    aws.create(bucket(PublicAccessBlockConfiguration=BLOCKED))
+RULES = [
+    {"Id": "uploads", "Status": "Enabled", "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 3}},
+    {"Id": "old", "Status": "Enabled", "Prefix": "hbase/", "NoncurrentVersionExpiration": {"NoncurrentDays": 3}},
+]
+
+
+def test_bucket_keeps_its_properties(aws: Bench) -> None:
+    properties = {
+        "PublicAccessBlockConfiguration": BLOCKED,
+        "VersioningConfiguration": {"Status": "Enabled"},
+        "BucketEncryption": ENCRYPTION,
+        "LifecycleConfiguration": {"Rules": RULES},
+        "MetricsConfigurations": [{"Id": "root", "Prefix": "hbase/"}, {"Id": "all"}],
+    }
+    aws.create(bucket(**properties))
     assert aws.s3.get_public_access_block(Bucket="the-bucket")["PublicAccessBlockConfiguration"] == BLOCKED
-
-
-def test_bucket_keeps_its_versioning(aws: Bench) -> None:
-    aws.create(bucket(VersioningConfiguration={"Status": "Enabled"}))
     assert aws.s3.get_bucket_versioning(Bucket="the-bucket")["Status"] == "Enabled"
-
-
-def test_bucket_keeps_its_key_and_bucket_key(aws: Bench) -> None:
-    aws.create(bucket(BucketEncryption=ENCRYPTION))
-    answer = aws.s3.get_bucket_encryption(Bucket="the-bucket")["ServerSideEncryptionConfiguration"]
-    assert answer["Rules"] == [
-        {
-            "BucketKeyEnabled": True,
-            "ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": "key"},
-        },
-    ]
-
-
-def test_bucket_keeps_its_lifecycle(aws: Bench) -> None:
-    rules = [
-        {"Id": "uploads", "Status": "Enabled", "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 3}},
-        {"Id": "old", "Status": "Enabled", "Prefix": "hbase/", "NoncurrentVersionExpiration": {"NoncurrentDays": 3}},
-    ]
-    aws.create(bucket(LifecycleConfiguration={"Rules": rules}))
+    encryption = aws.s3.get_bucket_encryption(Bucket="the-bucket")["ServerSideEncryptionConfiguration"]
+    key = {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": "key"}
+    assert encryption["Rules"] == [{"BucketKeyEnabled": True, "ApplyServerSideEncryptionByDefault": key}]
     stored = {rule["ID"]: rule for rule in aws.s3.get_bucket_lifecycle_configuration(Bucket="the-bucket")["Rules"]}
     assert stored["uploads"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 3}
     assert stored["old"]["NoncurrentVersionExpiration"] == {"NoncurrentDays": 3}
     assert stored["old"]["Filter"] == {"Prefix": "hbase/"}
-
-
-def test_bucket_keeps_its_metrics(aws: Bench) -> None:
-    aws.create(bucket(MetricsConfigurations=[{"Id": "root", "Prefix": "hbase/"}, {"Id": "all"}]))
     listed = aws.s3.list_bucket_metrics_configurations(Bucket="the-bucket")["MetricsConfigurationList"]
     assert listed == [{"Id": "root", "Filter": {"Prefix": "hbase/"}}, {"Id": "all"}]
 

@@ -93,15 +93,19 @@ def test_nodes_are_listed_by_role(aws: Bench) -> None:
     assert [node["Status"]["State"] for node in nodes] == ["RUNNING"] * 3
 
 
-def test_managed_scaling_policy_is_stored(aws: Bench) -> None:
-    limits = {"ComputeLimits": {"UnitType": "Instances", "MinimumCapacityUnits": 2, "MaximumCapacityUnits": 5}}
-    cluster_id = started_cluster(aws, "ManagedScalingPolicy", limits)
-    assert aws.emr.get_managed_scaling_policy(ClusterId=cluster_id)["ManagedScalingPolicy"] == limits
+LIMITS = {"ComputeLimits": {"UnitType": "Instances", "MinimumCapacityUnits": 2, "MaximumCapacityUnits": 5}}
 
 
-def test_auto_termination_policy_is_stored(aws: Bench) -> None:
-    cluster_id = started_cluster(aws, "AutoTerminationPolicy", {"IdleTimeout": 3600})
-    assert aws.emr.get_auto_termination_policy(ClusterId=cluster_id)["AutoTerminationPolicy"] == {"IdleTimeout": 3600}
+@pytest.mark.parametrize(
+    ("name", "operation", "policy"),
+    [
+        ("ManagedScalingPolicy", "get_managed_scaling_policy", LIMITS),
+        ("AutoTerminationPolicy", "get_auto_termination_policy", {"IdleTimeout": 3600}),
+    ],
+)
+def test_policy_is_stored(aws: Bench, name: str, operation: str, policy: dict[str, Any]) -> None:
+    cluster_id = started_cluster(aws, name, policy)
+    assert getattr(aws.emr, operation)(ClusterId=cluster_id)[name] == policy
 
 
 @pytest.mark.parametrize("replaces", [True, False])
@@ -142,25 +146,16 @@ def test_fleets_are_refused(aws: Bench) -> None:
     assert "fleet" in " ".join(aws.reasons("Cluster")).lower()
 
 
-def test_step_runs_and_completes(aws: Bench) -> None:
-    cluster_id = started_cluster(aws)
-    step = {
-        "Name": "s",
-        "ActionOnFailure": "CONTINUE",
-        "HadoopJarStep": {"Jar": "command-runner.jar", "Args": ["true"]},
-    }
+@pytest.mark.parametrize("outcome", ["COMPLETED", "FAILED"])
+def test_step_ends_at_its_second_description(aws: Bench, outcome: str) -> None:
+    tags = [] if outcome == "COMPLETED" else [{"Key": "local-aws:step", "Value": outcome}]
+    cluster_id = started_cluster(aws, "Tags", tags)
+    jar = {"Jar": "command-runner.jar", "Args": ["true"]}
+    step = {"Name": "s", "ActionOnFailure": "CONTINUE", "HadoopJarStep": jar}
     step_id = aws.emr.add_job_flow_steps(JobFlowId=cluster_id, Steps=[step])["StepIds"][0]
     looks = [aws.emr.describe_step(ClusterId=cluster_id, StepId=step_id)["Step"]["Status"]["State"] for _ in range(2)]
-    assert looks == ["RUNNING", "COMPLETED"]
+    assert looks == ["RUNNING", outcome]
     assert aws.cluster_states() == {cluster_id: "WAITING"}
-
-
-def test_step_fails_on_request(aws: Bench) -> None:
-    cluster_id = started_cluster(aws, "Tags", [{"Key": "local-aws:step", "Value": "FAILED"}])
-    step = {"Name": "s", "ActionOnFailure": "CONTINUE", "HadoopJarStep": {"Jar": "command-runner.jar"}}
-    step_id = aws.emr.add_job_flow_steps(JobFlowId=cluster_id, Steps=[step])["StepIds"][0]
-    looks = [aws.emr.describe_step(ClusterId=cluster_id, StepId=step_id)["Step"]["Status"]["State"] for _ in range(2)]
-    assert looks[-1] == "FAILED"
 
 
 def test_a_program_that_takes_longer_than_an_answer_ends_later(aws: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,17 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from lab.hbase.result import (
-    Chart,
-    Machine,
-    Measurement,
-    MeasurementTarget,
-    Run,
-    Scenario,
-    Series,
-    Substitution,
-    TargetKind,
-)
+from lab.hbase.experiment import SAME, at_most, within, within_difference, within_factor
+from lab.hbase.result import Chart, Machine, Measurement, Run, Scenario, Series, Substitution
 
 __all__ = ["HOSTILE", "RUN", "hostile_run"]
 
@@ -38,11 +29,10 @@ WARMING: Final = Scenario(
         Measurement(
             case="reads alone",
             name="hit ratio after 10 min",
-            unit="",
             measured=0.91271,
             predicted=0.9231,
             because="the LRU curve of Zipf 0.99 over 600,000 rows, at the reads a second that were measured",
-            target=MeasurementTarget(kind=TargetKind.WITHIN_DIFFERENCE, bound=0.03),
+            target=within_difference(0.03),
         ),
         Measurement(
             case="prefetch",
@@ -52,7 +42,7 @@ WARMING: Final = Scenario(
             predicted=33.6,
             because="18,766 blocks of 64 KiB over 8 threads of `hbase.hfile.thread.prefetch`, 20 ms to the first byte "
             "of each GET, and what is left of 2 cores while the load runs beside it",
-            target=MeasurementTarget(kind=TargetKind.WITHIN_FRACTION, bound=0.2),
+            target=within(0.2),
         ),
         Measurement(
             case="prefetch",
@@ -61,12 +51,11 @@ WARMING: Final = Scenario(
             measured=18_939,
             predicted=18_766,
             because="one for each block",
-            target=MeasurementTarget(kind=TargetKind.WITHIN_FRACTION, bound=0.05),
+            target=within(0.05),
         ),
         Measurement(
             case="prefetch",
             name="idle cores",
-            unit="",
             measured=0.04,
             because="of all cores, while it ran: bound by this machine's cores, which the clients and the S3 server "
             "share",
@@ -124,7 +113,7 @@ RESTART: Final = Scenario(
             measured=18_766,
             predicted=18_766,
             because="all that were cached",
-            target=MeasurementTarget(kind=TargetKind.SAME),
+            target=SAME,
         ),
         Measurement(
             case="kill -9",
@@ -133,7 +122,7 @@ RESTART: Final = Scenario(
             measured=17_102,
             predicted=18_771,
             because="all but those cached since the last checkpoint, `hbase.bucketcache.persist.intervalinmillis` ago",
-            target=MeasurementTarget(kind=TargetKind.WITHIN_FRACTION, bound=0.02),
+            target=within(0.02),
         ),
         Measurement(
             case="kill -9",
@@ -142,25 +131,23 @@ RESTART: Final = Scenario(
             measured=27.81,
             predicted=9.3,
             because="session time-out, reading the index back, one region open after the other",
-            target=MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=2),
+            target=within_factor(2),
         ),
         Measurement(
             case="no persistent path",
             name="hit ratio of the first 15 s",
-            unit="",
             measured=0.0000312,
             predicted=0.0,
             because="the cache begins empty",
-            target=MeasurementTarget(kind=TargetKind.AT_MOST, bound=0.05),
+            target=at_most(0.05),
         ),
         Measurement(
             case="no persistent path",
             name="the RegionServer says",
-            unit="",
             measured="Persistence file missing! It's ok if it's first run",
             predicted="Persistence file missing! It's ok if it's first run",
             because="its log, 2.6.4",
-            target=MeasurementTarget(kind=TargetKind.SAME),
+            target=SAME,
         ),
     ),
     charts=(
@@ -193,7 +180,7 @@ ALLOCATOR: Final = Scenario(
             measured=blocks,
             predicted=blocks,
             because="the allocator, modelled bucket by bucket",
-            target=MeasurementTarget(kind=TargetKind.SAME),
+            target=SAME,
         )
         for cell, sizes, blocks in ((100, "default", 15_884), (100, "our", 16_068), (10_240, "default", 11_890))
     ),
@@ -252,7 +239,7 @@ def hostile_run() -> Run:
         measured=1.5,
         predicted=HOSTILE,
         because=HOSTILE,
-        target=MeasurementTarget(kind=TargetKind.SAME),
+        target=SAME,
     )
     line = Series(name=HOSTILE, points=((0, 1), (1, 2)))
     scenario = Scenario(

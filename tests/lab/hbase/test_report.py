@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from lab.hbase.experiment import at_least
 from lab.hbase.report import (
     amount_text,
     by_case,
@@ -149,10 +150,7 @@ def test_every_kind_of_target_has_words() -> None:
 
 
 def test_the_verdict_counts_targets_and_facts_and_nothing_else() -> None:
-    met, missed = (
-        MeasurementTarget(kind=TargetKind.AT_LEAST, bound=0),
-        MeasurementTarget(kind=TargetKind.AT_LEAST, bound=2),
-    )
+    met, missed = at_least(0), at_least(2)
     assert verdict(RUN) == "3 of 6 targets met, all 5 facts as predicted."
     assert targets_text([figure(target=met), figure(target=missed), figure()]) == "1 of 2 targets met"
     assert targets_text([figure(target=met), figure(target=met), figure()]) == "all 2 targets met"

@@ -526,18 +526,11 @@ def test_client_that_leaves_takes_nobody_with_it(bench: Bench) -> None:
         bench.answer(stays, request("GET", "/lab/x"))
 
 
-def test_answer_of_unknown_length_ends_with_its_connection(bench: Bench) -> None:
-    bench.store.set(Settings(latency_ms=30))
-    sent = request("GET", "/lab/x?answer=until-close")
-    with bench.connection() as connection:
-        bench.answer(connection, sent)
-        assert not read(connection, 1)
-
-
-def test_answer_that_breaks_off_breaks_off(bench: Bench) -> None:
+@pytest.mark.parametrize("answer", ["until-close", "cut"])
+def test_answer_without_an_end_of_its_own_ends_with_its_connection(bench: Bench, answer: str) -> None:
     bench.store.set(Settings(latency_ms=30))
     with bench.connection() as connection:
-        bench.answer(connection, request("GET", "/lab/x?answer=cut"))
+        bench.answer(connection, request("GET", f"/lab/x?answer={answer}"))
         assert not read(connection, 1)
 
 
