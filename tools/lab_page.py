@@ -100,13 +100,14 @@ def committed_run(file: Path) -> Run:
 
 def lab_page(run: Run, learnt: str = "", name: str = RESULTS) -> str:
     """The page of that name, in Markdown; `learnt` is Markdown of ours, everything else text of the run."""
+    scale = [tuple(map(_cell, row)) for row in run.scale]
     chapter = ("## What was learnt", learnt.strip()) if learnt.strip() else ()
     return (
         section(
             *_targets(run),
             *chapter,
             *_what_ran(run, name),
-            *_scale(run),
+            *(("## The scale", table(("what", "in the plan", "here"), scale)) if scale else ()),
             *(part for scenario in run.scenarios for part in _scenario(scenario)),
             *_properties(run),
         )
@@ -219,12 +220,6 @@ def _what_ran(run: Run, name: str) -> Iterator[str]:
         yield paragraph(_plain(run.substitution))
     yield table(("software", "version"), ((_cell(name), _cell(version)) for name, version in run.software))
     yield paragraph(_plain(report.limits_of_the_machine(run.machine)))
-
-
-def _scale(run: Run) -> Iterator[str]:
-    if run.scale:
-        yield "## The scale"
-        yield table(("what", "in the plan", "here"), (tuple(map(_cell, row)) for row in run.scale))
 
 
 def _properties(run: Run) -> Iterator[str]:

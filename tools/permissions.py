@@ -72,17 +72,25 @@ class Role(Struct, frozen=True, kw_only=True):
 def roles() -> Iterator[Role]:
     """Yield every role of every shape. Raises KeyError for a statement without a reason."""
     for prefix, title in ROLES.items():
-        templates = list(_templates_with(prefix))
+        templates = [
+            (f"{shape}, replica" if REPLICA in name else shape, template)
+            for shape in SHAPES
+            for name, template in shape_templates(shape).items()
+            if any(key.startswith(prefix) for key in template["Resources"])
+        ]
         permissions: dict[Permission, tuple[str, ...]] = {}
         for label, template in templates:
             document = _properties(template, "AWS::IAM::Policy", prefix)["PolicyDocument"]
             for statement in document["Statement"]:
-                permission = _permission(statement, _role_reasons())
+                permission = _permission(statement, {**ROLE_REASONS, UNNAMED: FLOW_LOG})
                 permissions[permission] = (*permissions.get(permission, ()), label)
         role = _properties(templates[0][1], "AWS::IAM::Role", prefix)
+        [trusted] = role["AssumeRolePolicyDocument"]["Statement"]
+        conditions = " and ".join(f"`{condition}`" for condition in _conditions(trusted.get("Condition", {})))
+        principal = f"`{trusted['Principal']['Service']}`"
         yield Role(
             title=title,
-            trust=_trust(role["AssumeRolePolicyDocument"]),
+            trust=f"{principal}, only with {conditions}" if conditions else principal,
             managed=tuple(text_of(arn).rpartition("/")[2] for arn in role.get("ManagedPolicyArns", ())),
             permissions=dict(sorted(permissions.items(), key=lambda item: (item[0].statement, item[0].resources))),
             shapes=len(templates),
@@ -101,18 +109,6 @@ def endpoint_permissions() -> Iterator[tuple[str, Permission]]:
     yield from dict.fromkeys(every)
 
 
-def _templates_with(prefix: str) -> Iterator[tuple[str, Template]]:
-    for shape in SHAPES:
-        for name, template in shape_templates(shape).items():
-            if any(key.startswith(prefix) for key in template["Resources"]):
-                yield f"{shape}, replica" if REPLICA in name else shape, template
-
-
-def _role_reasons() -> Mapping[str, str]:
-
-    return {**ROLE_REASONS, UNNAMED: FLOW_LOG}
-
-
 def _permission(statement: Template, reasons: Mapping[str, str]) -> Permission:
     name = statement.get("Sid", UNNAMED)
     return Permission(
@@ -123,13 +119,6 @@ def _permission(statement: Template, reasons: Mapping[str, str]) -> Permission:
         conditions=tuple(_conditions(statement.get("Condition", {}))),
         reason=reasons[name],
     )
-
-
-def _trust(document: Template) -> str:
-    [statement] = document["Statement"]
-    conditions = " and ".join(f"`{condition}`" for condition in _conditions(statement.get("Condition", {})))
-    principal = f"`{statement['Principal']['Service']}`"
-    return f"{principal}, only with {conditions}" if conditions else principal
 
 
 def _conditions(conditions: Template) -> Iterator[str]:

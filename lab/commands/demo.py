@@ -7,8 +7,7 @@ from typing import Final
 
 import click
 
-from lab.demo import Demo, Hosting, run_demo
-from local_aws.server import LocalAws
+from lab.demo import Hosting, run_demo
 from warmbase.cli.page import summary_page
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.size.plan_summary import plan_summary
@@ -68,19 +67,19 @@ def demo(environment: str, endpoint: str | None, *, keep: bool) -> None:
     """
     with run_demo(environment, Hosting(endpoint=endpoint, keep=keep), TerminalDemoProgress()) as result:
         echo()
-        _print_comparisons(result)
-        if result.background_aws:
-            _print_resume_hint(result.background_aws)
+        echo(f"Cluster {result.cluster_id}, as the services described it:")
+        for item in result.comparisons:
+            echo(f"  {item.subject:<24} {item.facts:>3} as rendered, {len(item.differences)} different")
+        if local := result.background_aws:
+            echo("\nThe local AWS is still running. To use it with any AWS client:")
+            for name in CLIENT_VARIABLES:
+                echo(f"  export {name}={local.environment[name]}")
+            if local.process_id:
+                echo(f"To end it: kill {local.process_id}")
             _print_suggestions(WITH_LOCAL_AWS, environment, result.cluster_name)
         else:
             echo(f"Removed, except the retained buckets: {', '.join(result.retained_buckets)}")
             _print_suggestions(AFTER_REMOVAL, environment, result.cluster_name)
-
-
-def _print_comparisons(result: Demo) -> None:
-    echo(f"Cluster {result.cluster_id}, as the services described it:")
-    for comparison in result.comparisons:
-        echo(f"  {comparison.subject:<24} {comparison.facts:>3} as rendered, {len(comparison.differences)} different")
 
 
 def _print_suggestions(suggestions: Mapping[str, str], environment: str, cluster_name: str) -> None:
@@ -89,12 +88,3 @@ def _print_suggestions(suggestions: Mapping[str, str], environment: str, cluster
     echo("\nTry next:")
     for command, purpose in zip(commands, suggestions.values(), strict=True):
         echo(f"  {command:<{width}}  {purpose}")
-
-
-def _print_resume_hint(local: LocalAws) -> None:
-    variables = local.environment
-    echo("\nThe local AWS is still running. To use it with any AWS client:")
-    for name in CLIENT_VARIABLES:
-        echo(f"  export {name}={variables[name]}")
-    if local.process_id:
-        echo(f"To end it: kill {local.process_id}")

@@ -111,10 +111,24 @@ def run_request(chosen: Chosen) -> RunRequest:
     read = read_environment(chosen["environment"])
     launch = launch_of(read, chosen_cluster(read, chosen["cluster"]))
     if not launch.plan.mode.has_bucket_cache:
-        raise InvalidInput([_without_cache(read.source, str(launch.plan.mode))])
+        raise InvalidInput.of(
+            where=read.source,
+            what="mode",
+            why=f"{launch.plan.mode} has no BucketCache, and the lab measures one",
+            fix="choose an environment of mode s3-cached; the scenario `boots` also boots files of the other modes",
+        )
     servers, named = int(chosen["servers"]), chosen.get("scenarios", ())
-    if others := [_of_other_servers(name) for name in named if servers_of(name) != servers]:
-        raise InvalidInput(others)
+    others = {name: servers_of(name) for name in named if servers_of(name) != servers}
+    if others:
+        raise InvalidInput(
+            Problem(
+                where=f"--scenario {name}",
+                what="cannot run in this lab",
+                why=f"it needs {'one RegionServer' if needed == 1 else f'{needed} RegionServers'}",
+                fix=f"use --servers {needed}",
+            )
+            for name, needed in others.items()
+        )
     return RunRequest(
         of=small_of(
             launch,
@@ -140,26 +154,6 @@ def latency_settings(chosen: Chosen) -> Settings:
 def command_line() -> str:
     """Return the command, as a report repeats it."""
     return shlex.join(("warmbase", *sys.argv[1:]))
-
-
-def _of_other_servers(name: str) -> Problem:
-    servers = servers_of(name)
-    many = "one RegionServer" if servers == 1 else f"{servers} RegionServers"
-    return Problem(
-        where=f"--scenario {name}",
-        what="cannot run in this lab",
-        why=f"it needs {many}",
-        fix=f"use --servers {servers}",
-    )
-
-
-def _without_cache(source: str, mode: str) -> Problem:
-    return Problem(
-        where=source,
-        what="mode",
-        why=f"{mode} has no BucketCache, and the lab measures one",
-        fix="choose an environment of mode s3-cached; the scenario `boots` also boots files of the other modes",
-    )
 
 
 RESULTS: Final = "lab-results"
@@ -262,9 +256,15 @@ def run(context: click.Context, *, results: Path, resume: bool, **chosen: Unpack
         finished = _run_trino(context, chosen, files, _say(began))
     else:
         request = run_request(chosen)
-        files = RunFiles(results, _name_of(chosen))
+        # Labs of one RegionServer and of several do not overwrite each other's files.
+        name = Path(chosen["environment"]).stem
+        files = RunFiles(results, name if chosen["servers"] == "1" else f"{name}-{chosen['servers']}-servers")
         finished = run_scenarios(request, files, _say(began), resume=resume)
-    _print_run(finished, files.page)
+    for scenario in finished.scenarios:
+        met = [figure for figure in scenario.figures if figure.holds]
+        targets = [figure for figure in scenario.figures if figure.target is not None]
+        echo(f"{scenario.name:<14} {len(met):>3} of {len(targets):>3} targets met, {scenario.seconds:.0f} s")
+    echo(f"figures, charts and limits: {files.page}")
     missed = sum(len(scenario.missed) for scenario in finished.scenarios)
     if missed:
         raise Infeasible.of(
@@ -300,24 +300,16 @@ def _run_trino(context: click.Context, chosen: Chosen, files: RunFiles, say: Cal
     return run_trino(request, files, say)
 
 
-def _name_of(chosen: Chosen) -> str:
-    """Return the name of the run's files: labs of one RegionServer and of several do not overwrite each other."""
-    name = Path(chosen["environment"]).stem
-    return name if chosen["servers"] == "1" else f"{name}-{chosen['servers']}-servers"
-
-
 @lab.command()
 def scenarios() -> None:
     """List the scenarios and their questions."""
     formatter = click.HelpFormatter(width=shutil.get_terminal_size().columns)
-    rows = [(name, _question(name)) for name in SCENARIOS]
+    rows = []
+    for name in SCENARIOS:
+        servers = servers_of(name)
+        rows.append((name, question(name).question + (f" (--servers {servers})" if servers > 1 else "")))
     formatter.write_dl([*rows, *((name, scenario.question) for name, scenario in TRINO_SCENARIOS.items())])
     echo(formatter.getvalue(), nl=False)
-
-
-def _question(name: str) -> str:
-    servers = servers_of(name)
-    return question(name).question + (f" (--servers {servers})" if servers > 1 else "")
 
 
 @lab.command(short_help="Start a lab that stays up.")
@@ -351,19 +343,15 @@ def down() -> None:
 def remove() -> None:
     """Delete the files that `setup` downloaded, and leftovers of killed runs."""
     if labs := running():
-        raise InvalidInput([_still_running(labs)])
+        raise InvalidInput.of(
+            where="the lab",
+            what=f"a lab is running, process {', '.join(map(str, labs))}",
+            why="it uses the files that would be deleted",
+            fix="wait until it ends, or end it with Ctrl-C",
+        )
     take_down()
     clean_abandoned()
     echo(f"{format_size(remove_software())} freed; the Java runtime stays beside {sys.executable}")
-
-
-def _still_running(labs: tuple[int, ...]) -> Problem:
-    return Problem(
-        where="the lab",
-        what=f"a lab is running, process {', '.join(map(str, labs))}",
-        why="it uses the files that would be deleted",
-        fix="wait until it ends, or end it with Ctrl-C",
-    )
 
 
 def _say(began: float) -> Callable[[str], None]:
@@ -374,16 +362,7 @@ def _say(began: float) -> Callable[[str], None]:
     return say
 
 
-def _print_run(finished: Run, page: Path) -> None:
-    for scenario in finished.scenarios:
-        met = [figure for figure in scenario.figures if figure.holds]
-        targets = [figure for figure in scenario.figures if figure.target is not None]
-        echo(f"{scenario.name:<14} {len(met):>3} of {len(targets):>3} targets met, {scenario.seconds:.0f} s")
-    echo(f"figures, charts and limits: {page}")
-
-
 def _print_status() -> None:
-
     background = background_lab()
     if background is None:
         echo("no lab is running")

@@ -71,23 +71,20 @@ class ClusterRecorder(Struct, kw_only=True):
         self.events.append(ServerEvent(seconds=round(time.time() - self.began, 1), server=server, what=what))
 
     def _sample(self) -> ClusterSample:
+        """Return the figures of servers, master, S3 and machine. Raises KeyError while the master is silent."""
+        store, has, disk = self.store.counters(), memory(), shutil.disk_usage(self.cluster.place.root)
         return ClusterSample(
             seconds=time.time() - self.began,
-            cluster=self._around(),
+            cluster={
+                **self._agent(MetricSource.MASTER, self.cluster.place.ports.master_info),
+                "GetRequests": store.gets,
+                "5xxErrors": store.slowed,
+                "cpu_usage_iowait": 100 * (self._io_wait.fraction() or 0.0),
+                "mem_available_percent": 100 * (has.available_bytes or 0) / has.total_bytes,
+                "disk_used_percent": 100 * disk.used / (disk.used + disk.free),
+            },
             servers=tuple(self._server(number) for number in self.cluster.numbers),
         )
-
-    def _around(self) -> Figures:
-        """Return the figures of the master, of S3, and of the machine. Raises KeyError while the master is silent."""
-        store, has, disk = self.store.counters(), memory(), shutil.disk_usage(self.cluster.place.root)
-        return {
-            **self._agent(MetricSource.MASTER, self.cluster.place.ports.master_info),
-            "GetRequests": store.gets,
-            "5xxErrors": store.slowed,
-            "cpu_usage_iowait": 100 * (self._io_wait.fraction() or 0.0),
-            "mem_available_percent": 100 * (has.available_bytes or 0) / has.total_bytes,
-            "disk_used_percent": 100 * disk.used / (disk.used + disk.free),
-        }
 
     def _server(self, number: int) -> Figures | None:
         """Return the figures of one server and its volume; None while it does not answer."""
@@ -100,12 +97,14 @@ class ClusterRecorder(Struct, kw_only=True):
         except KeyError:
             return None
         disk, traffic = os.statvfs(volume.mount_point), volume.traffic
+        index = volume.mount_point / "index" / "bucketcache.index"
         return {
             "started": started,
             **of_node,
             **of_agent,
             "HostsMeta": int(META in bean(port, REGIONS_BEAN)),
-            "index_written": self._index_written(volume),
+            # The beginning, where no index was ever written.
+            "index_written": index.stat().st_mtime - self.began if index.exists() else 0.0,
             "DiskUsed": 1 - disk.f_bavail / disk.f_blocks,
             "VolumeBytes": traffic.read_bytes + traffic.written_bytes,
             "VolumeOperations": traffic.reads + traffic.writes,
@@ -118,9 +117,3 @@ class ClusterRecorder(Struct, kw_only=True):
             answer = bean(port, name)
             figures |= {attribute: answer[attribute] for attribute in attributes}
         return figures
-
-    def _index_written(self, volume: LimitedVolume) -> float:
-        """Return the second at which the index of its cache was last written; the beginning where it never was."""
-        with suppress(OSError):
-            return (volume.mount_point / "index" / "bucketcache.index").stat().st_mtime - self.began
-        return 0.0

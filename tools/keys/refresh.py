@@ -69,7 +69,10 @@ def _rewrite(cache: Path) -> None:
     jars = _jars([*HBASE, *HADOOP], cache)
     keys = {jar: jar_keys(jar.jar(cache)) for jar in dict.fromkeys(jars.values())}
     for name, (application, lines) in TABLES.items():
-        columns = [_column(line, jars, keys) for line in lines]
+        columns = []
+        for line in lines:
+            own = {module: jars[line, module] for module in line.modules if (line, module) in jars}
+            columns.append(Column(line=line, cells=_cells([keys[jar] for jar in own.values()]), jars=own))
         (HOME / "keys" / name).write_text(_text(application, columns), encoding="utf-8")
         for column in columns:
             sys.stderr.write(f"{name}  {column.line.version}  {len(column.cells)} keys\n")
@@ -89,13 +92,6 @@ def _jars(lines: Sequence[CatalogueColumn], cache: Path) -> Mapping[tuple[Catalo
         have = fetch(wanted.values(), cache)
         jars |= {place: artifact for place, artifact in wanted.items() if artifact in have}
     return jars
-
-
-def _column(
-    line: CatalogueColumn, jars: Mapping[tuple[CatalogueColumn, str], Artifact], keys: Mapping[Artifact, JarKeys]
-) -> Column:
-    own = {module: jars[line, module] for module in line.modules if (line, module) in jars}
-    return Column(line=line, cells=_cells([keys[jar] for jar in own.values()]), jars=own)
 
 
 def _cells(jars: Iterable[JarKeys]) -> Mapping[str, str]:

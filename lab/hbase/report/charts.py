@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
+from operator import itemgetter
 from textwrap import wrap
 from typing import Any, Final
 
@@ -70,9 +71,44 @@ CONFIG: Final[dict[str, Any]] = {
 
 
 def picture(chart: Chart) -> str:
-    """The chart as an SVG element; its title is in no picture but named for those who cannot see it."""
-    spec = _layers(chart) | {"config": CONFIG, "autosize": {"type": "fit-x", "contains": "padding"}}
-    svg = vl_convert.vegalite_to_svg(spec)
+    """The chart as an SVG element; its title is in no picture but named for those who cannot see it.
+
+    A prediction is a broad dashed band in the colour of what it predicts, on which a thin line can be seen to lie.
+    """
+    # Predictions come first, so that measurements are drawn over them.
+    series = sorted(chart.series, key=lambda line: not line.name.startswith(PREDICTED))
+    points = [(line.name, thinned(line.points)) for line in series]
+    few = [(name, values) for name, values in points if len(values) <= FEW]
+    most = max((abs(y) for _, values in points for _, y in values), default=0.0)
+    short = alt.Axis(labelExpr="datum.value == 0 ? '0' : format(datum.value, '~s')") if most >= MANY else alt.Axis()
+    place = (
+        alt.X("x:Q").title(_lines(chart.x, "x")).scale(alt.Scale(zero=False, nice=False)),
+        alt.Y("y:Q").axis(short).title(_lines(chart.y, "y")).scale(alt.Scale(zero=True)),
+    )
+    names = list(dict.fromkeys(line.name for line in chart.series))
+    expected = [name.startswith(PREDICTED) for name in names]
+    subjects = [name.removeprefix(PREDICTED).removeprefix("measured").strip(" :,") for name in names]
+    colors = list(dict.fromkeys(subjects))
+    longest = max(map(len, names), default=1) * LETTER_PIXELS + 60
+    legend = alt.Legend(columns=max(1, int((WIDTH - 40) / longest)))
+
+    def scale(values: Sequence[Any]) -> alt.Scale:
+        return alt.Scale(type="ordinal", domain=names, range=values)
+
+    color = (
+        alt.Color("series:N")
+        .legend(legend)
+        .scale(scale([PALETTE[colors.index(subject) % len(PALETTE)] for subject in subjects]))
+    )
+    strokes = (
+        alt.StrokeDash("series:N").legend(legend).scale(scale([[6, 4] if dashed else [1, 0] for dashed in expected])),
+        alt.StrokeWidth("series:N").legend(legend).scale(scale([4.5 if dashed else 1.8 for dashed in expected])),
+        alt.StrokeOpacity("series:N").legend(legend).scale(scale([0.65 if dashed else 1 for dashed in expected])),
+    )
+    lines = alt.Chart(_rows(points)).mark_line(strokeJoin="round").encode(*place, color, *strokes)
+    dots = alt.Chart(_rows(few)).mark_point(filled=True, size=36, opacity=1).encode(*place, color)
+    spec = alt.layer(lines, dots).properties(width=WIDTH, height=HEIGHT).to_dict()
+    svg = vl_convert.vegalite_to_svg(spec | {"config": CONFIG, "autosize": {"type": "fit-x", "contains": "padding"}})
     label = escape(f"{chart.title}: {chart.y} over {chart.x}")
     return svg.replace("<svg ", f'<svg role="img" aria-label="{label}" color="{ALONE}" ', 1)
 
@@ -86,73 +122,13 @@ def thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     thin = [finite[0]]
     for number in range(buckets):
         part = inner[len(inner) * number // buckets : len(inner) * (number + 1) // buckets]
-        thin += sorted({min(part, key=_y), max(part, key=_y)})
+        thin += sorted({min(part, key=itemgetter(1)), max(part, key=itemgetter(1))})
     return [*thin, finite[-1]]
-
-
-def _y(point: tuple[float, float]) -> float:
-    return point[1]
-
-
-def _layers(chart: Chart) -> dict[str, Any]:
-    names = list(dict.fromkeys(series.name for series in chart.series))
-    # Predictions come first, so that measurements are drawn over them.
-    series = sorted(chart.series, key=lambda line: not _is_prediction(line.name))
-    points = [(line.name, thinned(line.points)) for line in series]
-    few = [(name, values) for name, values in points if len(values) <= FEW]
-    place = _axes(chart, max((abs(y) for _, values in points for _, y in values), default=0.0))
-    color, *strokes = _styles(names)
-    lines = alt.Chart(_rows(points)).mark_line(strokeJoin="round").encode(*place, color, *strokes)
-    dots = alt.Chart(_rows(few)).mark_point(filled=True, size=36, opacity=1).encode(*place, color)
-    return alt.layer(lines, dots).properties(width=WIDTH, height=HEIGHT).to_dict()
-
-
-def _axes(chart: Chart, most: float) -> tuple[alt.X, alt.Y]:
-    short = alt.Axis(labelExpr="datum.value == 0 ? '0' : format(datum.value, '~s')") if most >= MANY else alt.Axis()
-    return (
-        alt.X("x:Q").title(_lines(chart.x, "x")).scale(alt.Scale(zero=False, nice=False)),
-        alt.Y("y:Q").axis(short).title(_lines(chart.y, "y")).scale(alt.Scale(zero=True)),
-    )
-
-
-def _styles(names: Sequence[str]) -> tuple[alt.Color, alt.StrokeDash, alt.StrokeWidth, alt.StrokeOpacity]:
-    """How each line is drawn: a prediction as a broad dashed band, on which a thin line can be seen to lie."""
-    expected = [_is_prediction(name) for name in names]
-    legend = alt.Legend(columns=_columns(names))
-
-    def scale(values: Sequence[Any]) -> alt.Scale:
-        return alt.Scale(type="ordinal", domain=names, range=values)
-
-    return (
-        alt.Color("series:N").legend(legend).scale(scale(_line_colors(names))),
-        alt.StrokeDash("series:N").legend(legend).scale(scale([[6, 4] if dashed else [1, 0] for dashed in expected])),
-        alt.StrokeWidth("series:N").legend(legend).scale(scale([4.5 if dashed else 1.8 for dashed in expected])),
-        alt.StrokeOpacity("series:N").legend(legend).scale(scale([0.65 if dashed else 1 for dashed in expected])),
-    )
 
 
 def _rows(points: Iterable[tuple[str, list[tuple[float, float]]]]) -> alt.InlineData:
     return alt.InlineData(values=[{"series": name, "x": x, "y": y} for name, values in points for x, y in values])
 
 
-def _line_colors(names: Sequence[str]) -> list[str]:
-    """A colour for each name; a prediction has that of what it predicts."""
-    subjects = list(dict.fromkeys(map(_subject, names)))
-    return [PALETTE[subjects.index(_subject(name)) % len(PALETTE)] for name in names]
-
-
-def _is_prediction(name: str) -> bool:
-    return name.startswith(PREDICTED)
-
-
-def _subject(name: str) -> str:
-    return name.removeprefix(PREDICTED).removeprefix("measured").strip(" :,")
-
-
 def _lines(title: str, axis: str) -> list[str]:
     return wrap(title, LETTERS_OF_AXIS[axis]) or [""]
-
-
-def _columns(names: Sequence[str]) -> int:
-    longest = max(map(len, names), default=1) * LETTER_PIXELS + 60
-    return max(1, int((WIDTH - 40) / longest))

@@ -26,17 +26,14 @@ def prose(text: str) -> Markup:
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
-    marked = (Markup("<code>{}</code>").format(part) if odd else escape(part) for odd, part in _alternating(parts))
+    code = Markup("<code>{}</code>")
+    marked = (code.format(part) if number % 2 else escape(part) for number, part in enumerate(parts))
     return Markup("").join(marked)
 
 
 def bound(text: Markup) -> Markup:
     """Return the text with no line broken between a number and its unit or sign."""
     return Markup(re.sub(r"(?<=[\d±]) (?=\S)", "\u00a0", text))  # noqa: S704 - escaped before
-
-
-def _alternating(parts: list[str]) -> list[tuple[bool, str]]:
-    return [(number % 2 == 1, part) for number, part in enumerate(parts)]
 
 
 def _drawn(chart: Chart) -> Markup:
