@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.shipped import ENVIRONMENTS
-from tests.sizing.clusters import PINNED, SYSTEM, gp3_volume, with_core, with_workload
+from tests.sizing.clusters import (
+    FREE,
+    PINNED,
+    PROD,
+    REQUIREMENTS,
+    SYSTEM,
+    WORLD,
+    gp3_volume,
+    with_core,
+    with_workload,
+)
 from tests.speed import loops
 from warmbase.configurations.launch import Launch
 from warmbase.environments.planning import requirements, world
@@ -26,11 +36,6 @@ from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
 from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from warmbase.sizing.workload.workload import ClosedLoad, OpenLoad, Reads
 
-PROD = read_environment("prod")
-WORLD = world(PROD)
-REQUIREMENTS = requirements(PROD, PROD.active)
-
-
 POPULARITIES = st.sampled_from(
     [UNIFORM, Zipf(theta=0.99), Zipf(theta=0.6), hot_set(rows_fraction=0.1, reads_fraction=0.9)]
 )
@@ -40,8 +45,7 @@ def with_load(stored_bytes: int, reads_per_second: float, **targets: float) -> R
     """Prod's workload with other data, load and targets; nothing else is asked of it."""
     reads = Reads(load=OpenLoad(reads_per_second=reads_per_second))
     workload = replace(REQUIREMENTS.workload, stored_bytes=stored_bytes, reads=reads)
-    free = replace(REQUIREMENTS.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
-    return replace(REQUIREMENTS, workload=workload, targets=replace(free, **targets))
+    return replace(REQUIREMENTS, workload=workload, targets=replace(FREE, **targets))
 
 
 def planned(requirements: Requirements) -> Plan | None:
@@ -110,26 +114,16 @@ def test_the_published_cluster_is_limited_by_its_volumes(launches: Callable[[str
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_littles_law_holds(name: str, launches: Callable[[str], Launch]) -> None:
-    load = launches(name).plan.throughput
-    assert load.reads_per_second * load.mean_latency_ms / 1000 == pytest.approx(load.concurrency)
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_every_plan_adds_up(name: str, launches: Callable[[str], Launch]) -> None:
     sized = launches(name).plan
+    load, cache, system = sized.throughput, sized.core.volume("cache"), sized.core.volume("system")
+    assert load.reads_per_second * load.mean_latency_ms / 1000 == pytest.approx(load.concurrency), "Little's law"
     assert sum(sized.memory.parts.values()) == sized.memory.ram_bytes
     assert sum(line.usd_per_month for line in sized.cost.lines) == pytest.approx(sized.cost.usd_per_month)
     assert sized.memory.parts["yarn"] == sized.yarn_mib * MIB
     assert sized.memory.parts["heap"] == sized.heap.xmx_mib * MIB
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_the_cache_volume_holds_the_cache_and_two_indexes(name: str, launches: Callable[[str], Launch]) -> None:
-    sized = launches(name).plan
-    cache, system = sized.core.volume("cache"), sized.core.volume("system")
     needed = sized.cache.size_mib * MIB + 2 * sized.persistence.index_bytes
-    assert needed <= 0.95 * cache.size_bytes
+    assert needed <= 0.95 * cache.size_bytes, "the volume holds the cache and two indexes"
     assert cache.size_gib != system.size_gib
 
 

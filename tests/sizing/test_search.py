@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tests.sizing.clusters import REQUIREMENTS, WORLD
 from tests.tiers import quick_where
-from warmbase.environments.planning import requirements, world
-from warmbase.environments.reader import read_environment
 from warmbase.ground.instance import InstanceType
 from warmbase.ground.units import GIB, HOURS_PER_MONTH, KIB, MIB, SECONDS_PER_MONTH
 from warmbase.sizing import gp3
@@ -29,9 +28,6 @@ from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from warmbase.sizing.workload.workload import OpenLoad, Reads
 
-PROD = read_environment("prod")
-REQUIREMENTS = requirements(PROD, PROD.active)
-WORLD = world(PROD)
 POPULARITIES: tuple[RowPopularity, ...] = (UNIFORM, Zipf(theta=0.99), hot_set(rows_fraction=0.1, reads_fraction=0.9))
 WORKLOADS = int(os.environ.get("SEARCHES", "20"))
 """`SEARCHES=200 pytest tests/sizing/test_search.py` tries ten times as many."""

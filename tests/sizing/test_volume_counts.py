@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from warmbase.environments.planning import requirements, world
-from warmbase.environments.reader import read_environment
+from tests.sizing.clusters import PROD, WORLD
+from warmbase.environments.planning import requirements
 from warmbase.ground.instance import InstanceType
 from warmbase.ground.units import GIB, TIB
 from warmbase.sizing import gp3
@@ -20,8 +20,6 @@ from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 from warmbase.sizing.workload.workload import OpenLoad, Reads
 
-PROD = read_environment("prod")
-WORLD = world(PROD)
 LARGEST_GIB = 1_024  # of a volume, as EMR documents it
 POPULARITIES: tuple[RowPopularity, ...] = (UNIFORM, Zipf(theta=0.99), hot_set(rows_fraction=0.1, reads_fraction=0.9))
 

@@ -1,4 +1,4 @@
-"""EBS's own limits of a gp3 volume, which every provision keeps."""
+"""A volume keeps the limits of EBS, and the bill says which prices it contains: a fee, an estimate or a discount."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.sizing.clusters import PINNED, WORLD
 from warmbase.environments.planning import world
 from warmbase.environments.reader import read_environment
 from warmbase.facts.ec2 import instance_types
+from warmbase.facts.prices import price_table
 from warmbase.ground.units import MIB
+from warmbase.sizing.calculator import plan
+from warmbase.sizing.cost import Bill, BilledGroup, cost
 from warmbase.sizing.gp3 import Provisions, gp3_volume, least_gib, most_iops, usd_per_month
+from warmbase.sizing.plan import Plan
 from warmbase.sizing.requirements import Volume
 
 
@@ -65,3 +70,63 @@ def test_a_volume_costs_its_size_and_what_is_beyond_the_included(provision: tupl
 def test_an_own_drive_costs_nothing_more() -> None:
     drive = Volume(purpose="cache", type="nvme", count=1, size_gib=900, iops=100_000, throughput_mib_s=2_000)
     assert usd_per_month(drive, world(read_environment("prod")).prices) == 0.0
+
+
+TABLE = price_table("us-east-1")
+GROUP = BilledGroup(role="core", instance_type="r8g.xlarge", count=2, volumes=())
+BILL = Bill(
+    stored_bytes=0,
+    written_bytes_per_second=0.0,
+    gets_per_second=0,
+    custom_metrics=0,
+    dashboards=0,
+    alarms=0,
+    interface_endpoints=0,
+    kms_keys=0,
+)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "item", "basis", "table_says"),
+    [
+        ("estimate", "core EMR fee (estimate)", "a quarter of on demand in us-east-1", "the EMR fee is an estimate"),
+        ("list", "core EMR fee", "list price", "the EMR fee is a list price"),
+    ],
+)
+def test_the_fee_says_what_it_is(confidence: str, item: str, basis: str, table_says: str) -> None:
+    compute = {name: replace(price, emr_fee_confidence=confidence) for name, price in TABLE.compute.items()}
+    table = replace(TABLE, compute=compute)
+    [line] = [line for line in cost([GROUP], BILL, table).lines if "EMR fee" in line.item]
+    assert line.item == item
+    assert line.because.endswith(basis)
+    assert table_says in table.described
+
+
+def pinned_plan(discount: float) -> Plan:
+    return plan(PINNED, replace(WORLD, prices=WORLD.prices.discounted(discount)))
+
+
+def lines(plan: Plan) -> dict[str, float]:
+    return {line.item: line.usd_per_month for line in plan.cost.lines}
+
+
+def test_only_instances_are_cheaper() -> None:
+    whole, less = lines(pinned_plan(0)), lines(pinned_plan(0.28))
+    assert whole.keys() == less.keys()
+    for item, usd in whole.items():
+        assert less[item] == pytest.approx(usd * (0.72 if item.endswith(" instances") else 1))
+
+
+def test_the_bill_says_which_discount_it_contains() -> None:
+    sized = pinned_plan(0.28)
+    assert sized.prices.discount == 0.28
+    assert "less 28 %" in next(line.because for line in sized.cost.lines if line.item == "core instances")
+    assert "less 28 % on EC2 instances" in sized.prices.described
+    assert "less" not in pinned_plan(0).prices.described
+
+
+def test_an_estimate_is_discounted_too() -> None:
+    table = price_table("eu-west-1").discounted(0.5)
+    assert table.note.estimate
+    assert "less 50 % on EC2 instances" in table.described
+    assert table.compute["r8g.xlarge"].ec2_usd_per_hour == pytest.approx(0.2356 * 0.52736 / 0.47128 / 2)

@@ -14,7 +14,7 @@ from warmbase.ground.units import MIB
 from warmbase.sizing.calculator import plan
 from warmbase.sizing.modes import HDFS, S3_PLAIN
 from warmbase.sizing.plan import ScanExport
-from warmbase.sizing.recovery.export import GETS_TO_OPEN, scan_exports
+from warmbase.sizing.recovery.export import GETS_TO_OPEN, Copy, eta, scan_exports
 from warmbase.sizing.requirements import Requirements
 from warmbase.sizing.search.search import search
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
@@ -22,6 +22,62 @@ from warmbase.sizing.service.resource import DISK_LATENCY_SECONDS, S3_GETS_PER_S
 from warmbase.sizing.workload.popularity import UNIFORM
 from warmbase.sizing.workload.read import S3_STREAM_BYTES_PER_SECOND
 from warmbase.sizing.workload.workload import ClosedLoad, OpenLoad, Reads, Workload
+
+# 20 workers with 2.5 Gbit/s sustained (m5.2xlarge, recalled) and 8 mappers each.
+EXPORT = Copy(
+    copied_bytes=20 * 10**12,
+    servers=20,
+    mappers=160,
+    network_bytes_per_second=2.5e9 / 8,
+)
+copies = st.builds(
+    Copy,
+    copied_bytes=st.integers(0, 10**16),
+    servers=st.integers(1, 200),
+    mappers=st.integers(1, 5_000),
+    network_bytes_per_second=st.floats(1e7, 1e10),
+    disk_bytes_per_second=st.one_of(st.none(), st.floats(1e7, 1e10)),
+    replicas=st.integers(1, 3),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "limit", "bytes_per_second"),
+    [
+        ({}, "network", 20 * 2.5e9 / 8 * 0.75),
+        ({"mappers": 20}, "streams", 20 * 40e6),
+        ({"disk_bytes_per_second": 100e6}, "disk", 20 * 100e6),
+        ({"disk_bytes_per_second": 100e6, "replicas": 3}, "disk", 20 * 100e6 / 3),
+    ],
+)
+def test_the_slowest_of_network_disks_and_mappers_binds(
+    changes: dict[str, float], limit: str, bytes_per_second: float
+) -> None:
+    result = eta(replace(EXPORT, **changes))
+    assert result.limit == limit
+    assert result.bytes_per_second == pytest.approx(bytes_per_second)
+
+
+@pytest.mark.parametrize(("replicas", "seconds", "within"), [(1, 70 * 60, 0.05), (3, 3 * 3_600, 0.2)])
+def test_the_published_copies_take_as_long(replicas: int, seconds: float, within: float) -> None:
+    """Published: an export of 20 TB in about 70 minutes, and its restore to three replicas in about 3 hours."""
+    assert eta(replace(EXPORT, replicas=replicas)).seconds == pytest.approx(seconds, rel=within)
+
+
+@given(copies, st.integers(1, 50))
+def test_more_of_anything_never_takes_longer(copy: Copy, more: int) -> None:
+    seconds = eta(copy).seconds
+    assert eta(replace(copy, servers=copy.servers + more)).seconds <= seconds
+    assert eta(replace(copy, mappers=copy.mappers + more)).seconds <= seconds
+    assert eta(replace(copy, replicas=copy.replicas + more)).seconds >= seconds
+    assert eta(replace(copy, copied_bytes=copy.copied_bytes + more)).seconds >= seconds
+
+
+@given(copies)
+def test_rate_times_time_is_what_was_copied(copy: Copy) -> None:
+    result = eta(copy)
+    assert result.bytes_per_second * result.seconds == pytest.approx(copy.copied_bytes)
+
 
 SMALL_CACHES = with_core(PINNED, volumes=(gp3_volume("cache", 600, throughput_mib_s=500), SYSTEM))
 HALF_CACHED = with_targets(

@@ -1,4 +1,7 @@
-"""Each piece of advice about blocks is a feasible plan that is cheaper by 5 % or more."""
+"""Each piece of advice about blocks is a feasible plan that is cheaper by 5 % or more.
+
+The price of cache volumes of another size is that of the bill at the planned size, and linear elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from functools import cache
 import pytest
 from msgspec.structs import replace
 
-from tests.sizing.clusters import PINNED, RELAXED, WORLD, with_targets, with_workload
+from tests.sizing.clusters import PINNED, RELAXED, SYSTEM, WORLD, gp3_volume, with_core, with_targets, with_workload
 from warmbase.ground.block import Inspection
-from warmbase.ground.units import GIB, KIB, TIB
+from warmbase.ground.units import GIB, KIB, MIB, TIB
 from warmbase.sizing.calculator import plan
+from warmbase.sizing.modes import HDFS
 from warmbase.sizing.plan import Alternative
 from warmbase.sizing.requirements import Requirements
-from warmbase.sizing.search.alternatives import ASSUMED_RATIO, alternatives
+from warmbase.sizing.search.alternatives import ASSUMED_RATIO, alternatives, cache_price
 from warmbase.sizing.search.search import Search
 from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.workload.workload import OpenLoad, Reads
@@ -96,3 +100,29 @@ def test_nothing_is_advised_where_nothing_can_be_chosen(requirements: Requiremen
 def test_a_block_of_one_cell_is_not_made_smaller() -> None:
     cells = with_workload(SMALL_ROWS, cell_bytes=100 * KIB, row_bytes=100 * KIB, block_bytes=128 * KIB)
     assert not [item for item in advised(cells) if item.setting == "BLOCKSIZE"]
+
+
+PLAN = plan(PINNED, WORLD)
+
+
+def test_the_price_at_the_planned_size_is_that_of_the_bill() -> None:
+    (none, least_usd), (most, most_usd) = cache_price(PLAN, WORLD.prices)
+    planned = PLAN.core.count * PLAN.cache.size_mib * MIB
+    [billed] = [line.usd_per_month for line in PLAN.cost.lines if line.item == "core cache volumes"]
+    assert none == 0
+    assert most >= planned
+    assert least_usd + (most_usd - least_usd) * planned / most == pytest.approx(billed)
+
+
+def test_without_a_byte_only_iops_and_throughput_above_the_included_cost_money() -> None:
+    assert cache_price(PLAN, WORLD.prices)[0][1] == pytest.approx(0, abs=1e-6)
+    faster = plan(with_core(PINNED, volumes=(gp3_volume("cache", 1_420, 225), SYSTEM)), WORLD)
+    usd = faster.core.count * 100 * WORLD.prices.usd("gp3-mib-s-month")
+    assert cache_price(faster, WORLD.prices)[0][1] == pytest.approx(usd)
+
+
+def test_drives_of_the_instance_and_a_mode_without_a_cache_have_no_price() -> None:
+    drives = replace(PLAN.core.volume("cache"), type="nvme")
+    on_drives = replace(PLAN, core=replace(PLAN.core, volumes=(drives, SYSTEM)))
+    assert cache_price(on_drives, WORLD.prices) == ()
+    assert cache_price(plan(replace(RELAXED, mode=HDFS), WORLD), WORLD.prices) == ()
