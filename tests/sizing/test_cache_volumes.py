@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from warmbase.environments.planning import requirements, world
-from warmbase.environments.reader import read_environment
+from tests.sizing.clusters import REQUIREMENTS, WORLD
 from warmbase.ground.units import MIB, TIB
 from warmbase.sizing.cache.bucket_cache import useful_volumes, useful_volumes_of
 from warmbase.sizing.modes import S3_CACHED
@@ -22,18 +21,20 @@ from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.service.resource import Disk, Rates, ebs_disk
 from warmbase.sizing.workload.popularity import UNIFORM, RowPopularity, Zipf, hot_set
 
-PROD = read_environment("prod")
 SYSTEM = Volume(purpose="system", type="gp3", count=1, size_gib=64, iops=3_000, throughput_mib_s=125)
 POPULARITIES: tuple[RowPopularity, ...] = (UNIFORM, Zipf(theta=0.99), hot_set(rows_fraction=0.1, reads_fraction=0.9))
 
 
 @cache
 def question(popularity: RowPopularity = POPULARITIES[1], written: int = 0) -> SizingInputs:
-    needs = requirements(PROD, PROD.active)
     workload = replace(
-        needs.workload, stored_bytes=10 * TIB, popularity=popularity, write_bytes_per_second=written, inspection=None
+        REQUIREMENTS.workload,
+        stored_bytes=10 * TIB,
+        popularity=popularity,
+        write_bytes_per_second=written,
+        inspection=None,
     )
-    return SizingInputs.new(replace(needs, workload=workload, mode=S3_CACHED), world(PROD))
+    return SizingInputs.new(replace(REQUIREMENTS, workload=workload, mode=S3_CACHED), WORLD)
 
 
 def candidate(count: int, cache_gib: int = 800, **changes: object) -> Candidate:

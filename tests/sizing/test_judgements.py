@@ -490,7 +490,7 @@ NO_FIGURE = {
     "cost_grid.SIZE_STEP": "how finely sizes are searched; test_search holds the winner against an exhaustive search",
     "cost_grid.SPEED_STEP": "how finely speeds are searched; test_search holds the winner against an exhaustive search",
     "search.RUNNER_UP_CANDIDATES": "how long the runner-up is looked for, which only explains the winner",
-    "alternatives.CANDIDATES": "how long advice is looked for; test_block_advice holds what a cut search returns",
+    "alternatives.CANDIDATES": "how long advice is looked for; test_alternatives holds what a cut search returns",
     "relaxations.LEAST_READS_PER_SECOND": "what a nearest answer must at least serve; no plan is that small",
     "relaxations.FIRST_FACTOR": "the first step of the search for the best target; it only changes how long that takes",
     "relaxations.LEAST_HIT_RATIO": "what a nearest answer must at least hit; no plan is that small",

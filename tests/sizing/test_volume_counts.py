@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tests.sizing.clusters import PROD, WORLD
-from warmbase.environments.planning import requirements
+from tests.sizing.clusters import REQUIREMENTS, WORLD
 from warmbase.ground.instance import InstanceType
 from warmbase.ground.units import GIB, TIB
 from warmbase.sizing import gp3
@@ -26,19 +25,18 @@ POPULARITIES: tuple[RowPopularity, ...] = (UNIFORM, Zipf(theta=0.99), hot_set(ro
 
 def question(stored_bytes: float, reads_per_second: float, popularity: RowPopularity = UNIFORM) -> SizingInputs:
     """Return a question over r8g and m7g, which have no drives of their own."""
-    needs = requirements(PROD, PROD.active)
     workload = replace(
-        needs.workload,
+        REQUIREMENTS.workload,
         stored_bytes=round(stored_bytes),
         popularity=popularity,
         regions=3_000,
         write_bytes_per_second=0,
         reads=Reads(load=OpenLoad(reads_per_second=reads_per_second)),
     )
-    core = replace(needs.cluster.core, families=("r8g", "m7g"))
-    cluster = replace(needs.cluster, core=core)
-    targets = replace(needs.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
-    return SizingInputs.new(replace(needs, workload=workload, targets=targets, cluster=cluster), WORLD)
+    core = replace(REQUIREMENTS.cluster.core, families=("r8g", "m7g"))
+    cluster = replace(REQUIREMENTS.cluster, core=core)
+    targets = replace(REQUIREMENTS.targets, p99_seconds=None, warm_up_seconds=None, budget_usd_per_month=None)
+    return SizingInputs.new(replace(REQUIREMENTS, workload=workload, targets=targets, cluster=cluster), WORLD)
 
 
 def instance(name: str) -> InstanceType:
