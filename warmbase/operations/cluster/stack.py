@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -40,6 +41,13 @@ def status_of(aws: Aws, stack: str) -> str | None:
     """Return the status of a stack; None where it does not exist. Raises botocore's errors."""
     description = described_stack(aws, stack)
     return None if description is None else str(description["StackStatus"])
+
+
+def template_of(aws: Aws, stack: str) -> Mapping[str, Any]:
+    """Return the template of a stack as it is deployed. Raises botocore's errors."""
+    body: Any = aws.cloudformation.get_template(StackName=stack, TemplateStage="Processed")["TemplateBody"]
+    template: Mapping[str, Any] = json.loads(body) if isinstance(body, str) else body
+    return template
 
 
 class Events:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -15,7 +14,7 @@ from warmbase.operations.aws.errors import error_code, translated
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.failed_launch import wait_until_stable
 from warmbase.operations.cluster.protection import RETAINED_TYPES, protect_stack
-from warmbase.operations.cluster.stack import Events
+from warmbase.operations.cluster.stack import Events, template_of
 from warmbase.operations.deploy.cdk import Assembly, run_cdk
 
 PREFIX: Final = "warmbase"
@@ -117,13 +116,6 @@ def _described(aws: Aws, stack: str, change_set: str) -> list[Mapping[str, Any]]
         if error_code(error) == "ChangeSetNotFound" or "does not exist" in str(error):
             return []
         raise
-
-
-def template_of(aws: Aws, stack: str) -> Mapping[str, Any]:
-    """As it is deployed. Raises botocore's errors."""
-    body: Any = aws.cloudformation.get_template(StackName=stack, TemplateStage="Processed")["TemplateBody"]
-    template: Mapping[str, Any] = json.loads(body) if isinstance(body, str) else body
-    return template
 
 
 def losses(changes: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -35,9 +35,9 @@ from warmbase.operations.aws.root_bucket import needs, set_up
 from warmbase.operations.cluster.alarms import Silence, read_silence, unmute
 from warmbase.operations.cluster.drift import Basis, digest, group_basis, record_basis, refuse_moved, trace_basis
 from warmbase.operations.cluster.protection import Protection, protect, read_protection, read_stack_protection
-from warmbase.operations.cluster.stack import status_of
+from warmbase.operations.cluster.stack import status_of, template_of
 from warmbase.operations.deploy.cdk import Assembly, selection
-from warmbase.operations.deploy.change_set import NO_STACK, deploy_stack, template_of
+from warmbase.operations.deploy.change_set import NO_STACK, deploy_stack
 from warmbase.operations.deploy.pinning import pin_once
 from warmbase.operations.deploy.preflight import PreflightCheck, preflight, refuse_unready
 from warmbase.operations.deploy.tuning import Tuning, reconfiguration

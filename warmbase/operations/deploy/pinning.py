@@ -35,7 +35,7 @@ from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.description import cluster_id, described_groups
 from warmbase.operations.cluster.failed_launch import NEVER_SERVED, wait_until_stable
-from warmbase.operations.deploy.change_set import template_of
+from warmbase.operations.cluster.stack import template_of
 from warmbase.sizing.modes import MODES
 from warmbase.stacks.references import Templates, referenced_by
 
