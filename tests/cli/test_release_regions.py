@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from tests.operations.deployed import Deployed
 from warmbase.cli.operate import release_regions as command
 from warmbase.ground.errors import InvalidInput, Refused
-from warmbase.operations.cluster.caches import core_instances
+from warmbase.operations.cluster.stack import running_nodes
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +74,7 @@ class Later(datetime):
 
 
 def test_a_node_that_runs_is_not_lost(here: Deployed) -> None:
-    error = run(here, core_instances(here.aws, here.cluster_id)[0]).exception
+    error = run(here, running_nodes(here.aws, here.cluster_id, "CORE")[0]).exception
     assert isinstance(error, Refused)
     assert "EMR lists the node as RUNNING" in str(error)
 
@@ -92,6 +92,6 @@ def test_the_error_about_an_unknown_node_names_the_lost_ones(here: Deployed, los
 
 
 def test_emr_replaces_the_node(here: Deployed, lost: dict[str, Any]) -> None:
-    running = core_instances(here.aws, here.cluster_id)
+    running = running_nodes(here.aws, here.cluster_id, "CORE")
     assert len(running) == here.launch.plan.core.count
     assert lost["Ec2InstanceId"] not in running

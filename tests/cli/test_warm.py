@@ -21,6 +21,7 @@ from warmbase.configurations.launch import launch_of
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import Infeasible, OperationFailed, Refused
 from warmbase.operations.cluster import caches
+from warmbase.operations.cluster.stack import running_nodes
 from warmbase.sizing.recovery.warmth import target_of
 
 MINUTES = 12
@@ -39,7 +40,7 @@ def publish(here: Deployed, first: float, last: float, *, evictions: float = 0, 
     """Publish a fill of every core node that changes evenly from the first share of the plan's bytes to the last."""
     target = target_of(here.launch.plan)
     now = datetime.now(UTC).replace(second=0, microsecond=0)
-    for instance in caches.core_instances(here.aws, here.cluster_id):
+    for instance in running_nodes(here.aws, here.cluster_id, "CORE"):
         dimensions = [{"Name": "ClusterId", "Value": here.cluster_id}, {"Name": "InstanceId", "Value": instance}]
         for number in range(MINUTES):
             share = first + (last - first) * number / (MINUTES - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +22,7 @@ from warmbase.operations.canary.run import CHANGED, Canary, StageOutcome, is_int
 from warmbase.operations.cluster.boost import BoostEnd, BoostPatience, CacheBoost, ClusterBoost, cluster_boost
 from warmbase.operations.cluster.drift import read_running_cluster
 from warmbase.operations.cluster.hbase_control import Patience
+from warmbase.operations.cluster.stack import running_nodes
 from warmbase.operations.deploy.tuning import reconfiguration, tuning_of
 from warmbase.operations.hbase.emr_hbase import emr_hbase
 from warmbase.operations.hbase.rolling_restart import refuse_unkept, rolling_restart
@@ -163,10 +164,7 @@ def _kill(canary: Canary) -> Iterator[str]:
     """Kill one RegionServer, and watch on its node when and by whom it is started again."""
     cluster = canary.running_cluster().id
     with canary.progress.step("kill a RegionServer") as say, translated("could not list the core nodes", AGAIN):
-        pages: Any = canary.aws.emr.get_paginator("list_instances").paginate(
-            ClusterId=cluster, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
-        )
-        node = min(one["Ec2InstanceId"] for page in pages for one in page["Instances"])
+        node = min(running_nodes(canary.aws, cluster, "CORE"))
         printed = run_on_node(canary.aws, node, KILL, KILL_SECONDS)
         server = msgspec.json.decode(printed, type=KilledServer)
         back = f"was back after {server.seconds} s" if server.after not in {0, server.before} else "did not come back"

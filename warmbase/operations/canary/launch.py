@@ -29,7 +29,7 @@ from warmbase.operations.cluster.alarms import try_alarm
 from warmbase.operations.cluster.boost import moment
 from warmbase.operations.cluster.claims import claim_of
 from warmbase.operations.cluster.failed_launch import NEVER_SERVED, end_failed_launch, find_failed_launches
-from warmbase.operations.cluster.stack import delete_stack, status_of
+from warmbase.operations.cluster.stack import delete_stack, running_nodes, status_of
 from warmbase.operations.deploy.change_set import NO_STACK, deploy_stack
 from warmbase.operations.deploy.deployment import deployment, proposal
 from warmbase.operations.verify.check import Check, CheckResult
@@ -122,10 +122,7 @@ def inspect_cluster(canary: Canary) -> StageOutcome:
     with canary.progress.step("harvest the nodes again") as say:
         try:
             with translated("could not list the nodes", AGAIN):
-                pages: Any = aws.emr.get_paginator("list_instances").paginate(
-                    ClusterId=cluster, InstanceStates=["RUNNING"]
-                )
-                nodes = [node["Ec2InstanceId"] for page in pages for node in page["Instances"]]
+                nodes = running_nodes(aws, cluster)
             text = f"{HARVEST} --log-bucket={canary.log_bucket()} --moment=installed"
             run_on_nodes(aws, dict.fromkeys(nodes, text), HARVEST_SECONDS)
             say(f"{len(nodes)} nodes")
@@ -306,13 +303,12 @@ def _sight(canary: Canary) -> Sighting | None:
     if latest is None:
         return None
     identity = latest["Id"]
-    nodes = emr.get_paginator("list_instances").paginate(ClusterId=identity, InstanceStates=["RUNNING"])
     return Sighting(
         cluster=identity,
         state=latest["Status"]["State"],
         reason=latest["Status"].get("StateChangeReason", {}).get("Message") or "no reason",
         is_protected=latest["TerminationProtected"],
-        nodes=sum(len(page["Instances"]) for page in nodes),
+        nodes=len(running_nodes(canary.aws, identity)),
         actions=tuple(one["Name"] for one in emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]),
     )
 

@@ -18,6 +18,7 @@ from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import AGAIN, translated
 from warmbase.operations.aws.progress import turns
 from warmbase.operations.cluster.hbase_control import CacheReads
+from warmbase.operations.cluster.stack import running_nodes
 from warmbase.sizing.recovery.warmth import RATE_MINUTES, CacheMinute, Gate, Progress, progress, target_of
 
 NAMESPACE: Final = "warmbase"
@@ -174,7 +175,7 @@ def read_progress(aws: Aws, launch: Launch, cluster_id: str, gate: Gate) -> Serv
         for instance, name, values in _series(aws, cluster_id, _instances(aws, cluster_id), period, names):
             series.setdefault(instance, {})[name] = values
         servers = []
-        for instance in sorted(core_instances(aws, cluster_id)):
+        for instance in sorted(running_nodes(aws, cluster_id, "CORE")):
             fills, hits, misses, evictions = (series.get(instance, {}).get(name, {}) for name in names)
             minutes = [
                 CacheMinute(
@@ -188,14 +189,6 @@ def read_progress(aws: Aws, launch: Launch, cluster_id: str, gate: Gate) -> Serv
             ]
             servers.append(progress(instance, minutes, target, gate))
         return tuple(servers)
-
-
-def core_instances(aws: Aws, cluster_id: str) -> list[str]:
-    """Return the EC2 ids of the core nodes that run. Raises botocore's errors."""
-    pages: Any = aws.emr.get_paginator("list_instances").paginate(
-        ClusterId=cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
-    )
-    return [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
 
 
 def wait_until_warm(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from botocore.exceptions import ClientError
 from msgspec import Struct
@@ -182,6 +182,13 @@ def state_of(aws: Aws, cluster: str) -> str | None:
             if all(words in str(error) for words in FORGOTTEN):
                 return None
             raise
+
+
+def running_nodes(aws: Aws, cluster: str, *groups: Literal["CORE", "MASTER", "TASK"]) -> list[str]:
+    """Return the EC2 ids of the running nodes, by default of every group. Raises botocore's errors."""
+    filters: Any = {"InstanceGroupTypes": [*groups]} if groups else {}
+    pages = aws.emr.get_paginator("list_instances").paginate(ClusterId=cluster, InstanceStates=["RUNNING"], **filters)
+    return [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
 
 
 def wait_for_end(cluster: str, read: Callable[[], tuple[str, bool]], say: Say) -> str:

@@ -35,6 +35,7 @@ from warmbase.operations.cluster.stack import (
     EnvironmentCluster,
     delete_stack,
     environment_cluster,
+    running_nodes,
     state_of,
     wait_for_end,
 )
@@ -129,10 +130,7 @@ def _stop_units(primary: PrimaryShell, role: Literal["CORE", "MASTER"]) -> list[
     Raises Refused where a unit still runs.
     """
     text, aws = STOP_UNITS.read_text(encoding="utf-8"), primary.aws
-    pages: Any = aws.emr.get_paginator("list_instances").paginate(
-        ClusterId=primary.cluster_id, InstanceGroupTypes=[role], InstanceStates=["RUNNING"]
-    )
-    nodes = [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
+    nodes = running_nodes(aws, primary.cluster_id, role)
     commands = {node: send(aws, node, text, STOP_SECONDS) for node in nodes}
     outcomes = {
         node: None if command is None else outcome(aws, command, node, STOP_SECONDS)

@@ -38,6 +38,7 @@ from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.node_command import PrimaryShell, outcome, send
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.hbase_control import CacheContents
+from warmbase.operations.cluster.stack import running_nodes
 from warmbase.operations.hbase.emr_hbase import CacheIndex
 from warmbase.operations.verify.check import (
     Check,
@@ -93,10 +94,7 @@ class NodeProgram(Struct, frozen=True):
 
 def probe_nodes(aws: Aws, cluster_id: str, group: GroupType, program: NodeProgram, say: Say) -> Nodes:
     """Return the facts of each node of an instance group, as the program prints them. Raises botocore's errors."""
-    pages: Any = aws.emr.get_paginator("list_instances").paginate(
-        ClusterId=cluster_id, InstanceGroupTypes=[group], InstanceStates=["RUNNING"]
-    )
-    instances = [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
+    instances = running_nodes(aws, cluster_id, group)
     text = program.text
     facts: dict[str, Facts | None] = dict.fromkeys(instances)
     sent: dict[str, str] = {}
