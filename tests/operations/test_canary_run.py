@@ -42,6 +42,7 @@ SOURCES = tuple(Path(module.__file__).parent.glob("*.py"))
 
 
 def begun(directory: Path, name: str = "dev") -> CanaryRun:
+    """Return the run of an environment, which is named or has this file."""
     read = read_environment(name)
     run = open_run(read, directory, TODAY)
     run.begin(read)
@@ -63,13 +64,9 @@ def test_the_price_is_below_two_dollars(name: str, tmp_path: Path) -> None:
     assert price.nodes[0] == 3
     assert 0.5 < price.usd < price.most_usd < 2
     assert 0.05 < price.idle_usd_per_hour < 0.2
+    first = canary_price(read, open_run(read, tmp_path, TODAY), (0,))
+    assert (first.nodes, first.usd, first.most_usd) == ((), 0.0, 0.0), "the first stage costs nothing"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_stage_zero_costs_nothing(tmp_path: Path) -> None:
-    read = read_environment("dev")
-    price = canary_price(read, open_run(read, tmp_path, TODAY), (0,))
-    assert (price.nodes, price.usd, price.most_usd) == ((), 0.0, 0.0)
 
 
 def test_the_environment_of_a_canary_shares_nothing_with_the_one_that_is_named(tmp_path: Path) -> None:
@@ -100,13 +97,7 @@ def test_a_long_name_is_cut(name: str, expected: str, tmp_path: Path) -> None:
     file.write_text(Path("environments/dev.yaml").read_text().replace("name: dev", f"name: {name}"))
     environment = read_environment(str(file))
     assert canary_name(environment).removesuffix("-canary") == expected.removesuffix("-canary")
-    assert read_environment(str(begun_for(environment, tmp_path).file)).name == canary_name(environment)
-
-
-def begun_for(environment: object, directory: Path) -> CanaryRun:
-    run = open_run(environment, directory, TODAY)  # type: ignore[arg-type]
-    run.begin(environment)  # type: ignore[arg-type]
-    return run
+    assert read_environment(str(begun(tmp_path, str(file)).file)).name == canary_name(environment)
 
 
 def test_a_run_continues_until_its_last_stage_has_ended_well(tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ def deployed(aws: Aws, directory: Path, storage: str) -> tuple[Path, Path]:
     return file, assembly
 
 
+@pytest.fixture
+def file(aws: Aws, tmp_path: Path) -> Path:
+    """Return the file of a deployed environment in mode s3-cached."""
+    return deployed(aws, tmp_path, STORAGE["s3-cached"])[0]
+
+
 def read(file: Path) -> Environment:
     return read_environment(str(file))
 
@@ -88,8 +94,7 @@ def test_a_cluster_of_each_mode_is_recorded_as_it_was_synthesised(storage: str, 
     assert after.settings == before.settings
 
 
-def test_a_plan_keeps_the_nodes_that_run_whatever_the_file_asks_for(aws: Aws, tmp_path: Path) -> None:
-    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+def test_a_plan_keeps_the_nodes_that_run_whatever_the_file_asks_for(aws: Aws, file: Path) -> None:
     before = launch_of(read(file), read(file).active).plan
     pin(aws, read(file), "blue")
     file.write_text(file.read_text().replace("emr-7.14.0", "emr-7.13.0").replace("per_second: 200", "per_second: 5000"))
@@ -100,8 +105,7 @@ def test_a_plan_keeps_the_nodes_that_run_whatever_the_file_asks_for(aws: Aws, tm
     assert after.core.count > before.core.count
 
 
-def test_a_record_that_is_written_anew_keeps_the_plan_of_the_launch(aws: Aws, tmp_path: Path) -> None:
-    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+def test_a_record_that_is_written_anew_keeps_the_plan_of_the_launch(aws: Aws, file: Path) -> None:
     plan = pin(aws, read(file), "blue").record.plan
     file.write_text(file.read_text().replace("per_second: 200", "per_second: 5000"))
     assert pin(aws, read(file), "blue").record.plan == plan
@@ -109,15 +113,13 @@ def test_a_record_that_is_written_anew_keeps_the_plan_of_the_launch(aws: Aws, tm
     assert pin(aws, read(file), "blue").record.plan == plan
 
 
-def test_a_check_refuses_other_figures_and_accepts_a_record_without(aws: Aws, tmp_path: Path) -> None:
-    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+def test_a_check_refuses_other_figures_and_accepts_a_record_without(aws: Aws, file: Path) -> None:
     record = pin(aws, read(file), "blue").record
     assert record.plan is not None
     files = {name: record.file(name).read_bytes() for name in record.bootstrap}
     write_record(replace(record, plan=None), files)
     assert check_pinned(aws, read(file), "blue").record == record
     write_record(replace(record, plan=replace(record.plan, cache_mib=1)), files)
-    file.write_text(file.read_text())
     with pytest.raises(Drifted, match="plan: the figures of the record differ from those of the launch"):
         check_pinned(aws, read(file), "blue")
 
@@ -143,8 +145,7 @@ def test_a_file_that_says_otherwise_by_now_is_not_written_down(
     assert not file.with_suffix(".launch").exists()
 
 
-def test_a_network_that_was_there_is_not_written_down_where_one_was_made(aws: Aws, tmp_path: Path) -> None:
-    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+def test_a_network_that_was_there_is_not_written_down_where_one_was_made(aws: Aws, file: Path) -> None:
     named = "{availability_zone: us-east-1a, vpc: vpc-0123456789abcdef0, subnet: subnet-0123456789abcdef0}"
     file.write_text(file.read_text().replace("{availability_zone: us-east-1a}", named))
     with pytest.raises(Drifted, match=r"subnet: expected 'subnet-0123456789abcdef0', EMR has 'new'"):
@@ -152,9 +153,8 @@ def test_a_network_that_was_there_is_not_written_down_where_one_was_made(aws: Aw
 
 
 def test_a_check_is_the_same_in_every_time_zone_and_once_the_account_is_named(
-    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aws: Aws, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
     pin(aws, read(file), "blue")
     monkeypatch.setitem(os.environ, "TZ", "Asia/Tokyo")
     time.tzset()
@@ -166,8 +166,7 @@ def test_a_check_is_the_same_in_every_time_zone_and_once_the_account_is_named(
         time.tzset()
 
 
-def test_a_check_names_what_differs(aws: Aws, tmp_path: Path) -> None:
-    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
+def test_a_check_names_what_differs(aws: Aws, file: Path) -> None:
     with pytest.raises(Drifted, match=r"there is no record; cluster j-\w+, launched at .*, is running"):
         check_pinned(aws, read(file), "blue")
     stale = launch_record_of(file, synthesised(file.read_text()))
@@ -175,9 +174,8 @@ def test_a_check_names_what_differs(aws: Aws, tmp_path: Path) -> None:
         check_pinned(aws, read(file), "blue")
 
 
-def test_a_cluster_that_has_ended_is_cleared_away_by_a_teardown(aws: Aws, tmp_path: Path) -> None:
+def test_a_cluster_that_has_ended_is_cleared_away_by_a_teardown(aws: Aws, file: Path) -> None:
     """A teardown says which data ended with the cluster; removing its stack by hand would not."""
-    file, _ = deployed(aws, tmp_path, STORAGE["s3-cached"])
     own = aws.ssm.get_parameter(Name="/warmbase/dev/blue/cluster-id")["Parameter"]["Value"]
     aws.emr.terminate_job_flows(JobFlowIds=[own])
     with pytest.raises(OperationFailed, match=rf"{own}  is TERMINATED\n(.|\n)*fix: .*: warmbase teardown dev blue$"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -138,24 +139,9 @@ def test_a_default_key_that_emr_may_not_use_is_named(
         assert not found["key of volumes"].problem
 
 
-@pytest.mark.parametrize(("limit", "problem"), [(1.0, "the quota is too small"), (100_000.0, "")])
-def test_a_quota_is_compared_with_the_plan(
-    aws: Aws, tmp_path: Path, limit: float, problem: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(aws.quotas, "get_service_quota", lambda **_: {"Quota": {"Value": limit}})
-    check = checks(aws, environment(tmp_path))["vCPU quota"]
-    assert check.problem.startswith(problem)
-    assert ("request-service-quota-increase" in check.fix) == bool(problem)
-
-
 def test_a_zone_without_the_type_is_named(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Nothing:
-        """An EC2 client that offers no instance type."""
-
-        def paginate(self, **_: object) -> list[Any]:
-            return [{"InstanceTypeOfferings": []}]
-
-    monkeypatch.setattr(aws.ec2, "get_paginator", lambda _: Nothing())
+    offers_nothing = SimpleNamespace(paginate=lambda **_: [{"InstanceTypeOfferings": []}])
+    monkeypatch.setattr(aws.ec2, "get_paginator", lambda _: offers_nothing)
     assert "us-east-1a does not offer" in checks(aws, environment(tmp_path))["instance types"].problem
 
 
@@ -189,10 +175,8 @@ def test_an_existing_subnet_and_its_vpc_are_checked(aws: Aws, tmp_path: Path) ->
     vpc = aws.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
     response: Any = aws.ec2.create_subnet(VpcId=vpc, CidrBlock="10.1.0.0/28", AvailabilityZone="us-east-1b")
     subnet = response["Subnet"]["SubnetId"]
-    launches = existing(tmp_path, vpc, subnet)
-    failed = [
-        check for check in preflight(aws, launches, {"blue": launch_of(launches, launches.active)}, {}) if check.problem
-    ]
+    found = existing(tmp_path, vpc, subnet)
+    failed = preflight(aws, found, {"blue": launch_of(found, found.active)}, {})
     text = "\n".join(f"{check.problem} | {check.fix}" for check in failed)
     assert "the subnet is not in us-east-1a" in text
     assert "without which EMR cannot start nodes in it" in text
@@ -272,4 +256,6 @@ def test_a_quota_must_hold_every_node_of_the_cluster(
     for limit, is_small in ((needed[name], False), (needed[name] - 1e-6, True)):
         answer = {"Quota": {"Value": limit}}
         monkeypatch.setattr(aws.quotas, "get_service_quota", lambda answer=answer, **_: answer)
-        assert bool(checks(aws, read)[name].problem) is is_small
+        check = checks(aws, read)[name]
+        assert ("the quota is too small" in check.problem) is is_small
+        assert ("request-service-quota-increase" in check.fix) is is_small

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ from warmbase.configurations.properties.property import Applied
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.progress import carry_out
+from warmbase.operations.cluster.description import DescribedGroup
 from warmbase.operations.cluster.drift import read_running_cluster
 from warmbase.operations.deploy import tuning
 from warmbase.operations.deploy.tuning import reconfiguration
@@ -50,6 +51,24 @@ def apply(here: Deployed) -> Cut:
     cut = Cut()
     carry_out(reconfiguration(here.aws, here.tuning()), cut)
     return cut
+
+
+def core(here: Deployed) -> DescribedGroup:
+    return read_running_cluster(here.aws, here.launch).cluster.groups["core"]
+
+
+def site(here: Deployed) -> Mapping[str, str]:
+    """Return the properties of `hbase-site` that the core group has."""
+    [properties] = [part.properties for part in core(here).settings if part.name == "hbase-site"]
+    return properties
+
+
+def merge(here: Deployed, key: str, value: str) -> None:
+    """Set one property of the core group beside warmbase."""
+    by_hand: Any = {"Classification": "hbase-site", "Properties": {key: value}}
+    group: Any = {"InstanceGroupId": core(here).id, "ReconfigurationType": "MERGE", "Configurations": [by_hand]}
+    here.aws.emr.modify_instance_groups(ClusterId=here.cluster_id, InstanceGroups=[group])
+    here.aws.emr.list_instance_groups(ClusterId=here.cluster_id)
 
 
 def test_what_runs_as_planned_is_left_alone(here: Deployed) -> None:
@@ -98,12 +117,7 @@ def test_of_two_proposals_the_second_to_be_applied_is_refused(here: Deployed) ->
         Refused, match=r"the core group of j-\w+  was not changed: somebody has changed it(.|\n)*version"
     ):
         carry_out(reconfiguration(here.aws, second), Cut())
-    [setting] = [
-        part
-        for part in read_running_cluster(here.aws, here.launch).cluster.groups["core"].settings
-        if part.name == "hbase-site"
-    ]
-    assert setting.properties["hbase.rpc.timeout"] == "90000"
+    assert site(here)["hbase.rpc.timeout"] == "90000"
     # The same proposal continues where it was interrupted.
     carry_out(reconfiguration(here.aws, first), Cut())
 
@@ -120,15 +134,7 @@ def test_nodes_that_somebody_added_meanwhile_are_kept(here: Deployed) -> None:
 
 
 def test_what_others_had_set_is_shown_and_replaced(here: Deployed) -> None:
-    cluster = read_running_cluster(here.aws, here.launch).cluster
-    by_hand: Any = {"Classification": "hbase-site", "Properties": {"hbase.client.pause": "7"}}
-    here.aws.emr.modify_instance_groups(
-        ClusterId=cluster.id,
-        InstanceGroups=[
-            {"InstanceGroupId": cluster.groups["core"].id, "ReconfigurationType": "MERGE", "Configurations": [by_hand]}
-        ],
-    )
-    here.aws.emr.list_instance_groups(ClusterId=cluster.id)
+    merge(here, "hbase.client.pause", "7")
     [change] = here.tuning().changes
     assert (change.key, change.before, change.after, change.groups) == ("hbase.client.pause", "7", None, ("core",))
     apply(here)
@@ -143,26 +149,17 @@ def test_new_nodes_come_first_and_nodes_that_go_last(here: Deployed) -> None:
     titles = [move.title for move in here.tuning().group_changes]
     assert titles[0] == f"core group: {count} -> {more} nodes"
     apply(here)
-    assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].running == more
+    assert core(here).running == more
     here.edit("per_second: 5000", "per_second: 200")
     titles = [move.title for move in here.tuning().group_changes]
     assert titles[-1] == f"core group: {more} -> {count} nodes"
     apply(here)
-    assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].running == count
+    assert core(here).running == count
 
 
 def test_a_figure_that_moved_a_little_is_left_alone_unless_all_is_asked_for(here: Deployed) -> None:
-    cluster = read_running_cluster(here.aws, here.launch).cluster
     key = "hbase.regionserver.handler.count"
-    [has] = [setting.properties[key] for setting in cluster.groups["core"].settings if key in setting.properties]
-    little: Any = {"Classification": "hbase-site", "Properties": {key: str(round(int(has) * 1.04))}}
-    here.aws.emr.modify_instance_groups(
-        ClusterId=cluster.id,
-        InstanceGroups=[
-            {"InstanceGroupId": cluster.groups["core"].id, "ReconfigurationType": "MERGE", "Configurations": [little]}
-        ],
-    )
-    here.aws.emr.list_instance_groups(ClusterId=cluster.id)
+    merge(here, key, str(round(int(site(here)[key]) * 1.04)))
     found = here.tuning()
     assert (found.changes, found.group_changes, [change.key for change in found.small]) == ((), (), [key])
     assert [change.key for change in here.tuning(everything=True).changes] == [key]
@@ -194,7 +191,7 @@ def test_it_goes_on_from_wherever_it_was_ended(when: str, here: Deployed) -> Non
         assert list(here.states().values()) == ["WAITING"]
     apply(here)
     assert here.tuning().changes == ()
-    assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].running > count
+    assert core(here).running > count
 
 
 def test_settings_that_a_reverted_change_removes_are_named_too_but_only_a_few(here: Deployed) -> None:
@@ -238,7 +235,7 @@ def test_where_emr_goes_back_by_itself_its_reason_and_the_settings_are_shown(
 
 @pytest.mark.parametrize("state", ["SUSPENDED", "ARRESTED"])
 def test_a_group_that_emr_stops_at_is_given_its_settings_of_before(state: str, here: Deployed) -> None:
-    before = read_running_cluster(here.aws, here.launch).cluster.groups["core"].settings
+    before = core(here).settings
     here.edit("clusters:", TIMEOUT + "clusters:")
     here.tag(TAG, state)
 
@@ -260,7 +257,7 @@ def test_a_group_that_emr_stops_at_is_given_its_settings_of_before(state: str, h
     with pytest.raises(OperationFailed, match=rf"which was {state}; its previous settings are restored"):
         carry_out(reconfiguration(here.aws, here.tuning()), cut)
     assert any(f"core group is {state}: The reconfiguration failed" in line for line in cut.said)
-    assert read_running_cluster(here.aws, here.launch).cluster.groups["core"].settings == before
+    assert core(here).settings == before
 
 
 def test_a_group_that_stays_stopped_is_said_to_be(here: Deployed) -> None:
