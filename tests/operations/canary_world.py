@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from moto.server import ThreadedMotoServer
@@ -14,11 +15,12 @@ from moto.server import ThreadedMotoServer
 from local_aws.emr import nodes
 from tests.operations.mocked_aws import ASSETS, VARIABLES
 from warmbase import app
+from warmbase.environments.names import CANARY_TAG
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.progress import Progress, Say
-from warmbase.operations.canary import launch
+from warmbase.operations.canary import launch as launch_stages
 from warmbase.operations.canary.run import Canary, open_run
 from warmbase.operations.cluster.stack import status_of
 from warmbase.operations.deploy import cdk, deployment
@@ -36,6 +38,15 @@ def canary_of(aws: Aws, directory: Path, progress: Progress, name: str = "dev") 
     return Canary(aws=aws, run=run, variables=variables, progress=progress)
 
 
+def launch(aws: Aws, name: str, environment: str = "dev-canary") -> str:
+    """Launch a protected cluster with the canary's tag of an environment; without a tag if that is empty."""
+    group = {"InstanceRole": "MASTER", "InstanceType": "m8g.xlarge", "InstanceCount": 1}
+    nodes: Any = {"InstanceGroups": [group], "KeepJobFlowAliveWhenNoSteps": True, "TerminationProtected": True}
+    request: Any = {"Name": name, "ReleaseLabel": "emr-7.14.0", "JobFlowRole": "n", "ServiceRole": "s"}
+    request["Tags"] = [{"Key": CANARY_TAG, "Value": environment}] if environment else []
+    return str(aws.emr.run_job_flow(**request, Instances=nodes)["JobFlowId"])
+
+
 def without_cdk(patch: pytest.MonkeyPatch) -> None:
     """Synthesise in this process, and create stacks by CloudFormation's API: the CDK command line takes minutes."""
 
@@ -44,7 +55,7 @@ def without_cdk(patch: pytest.MonkeyPatch) -> None:
         app.synthesise(selected.removeprefix("environment="), output)
 
     patch.setattr(cdk, "run_cdk", synthesised)
-    for room in (launch, deployment, import_module("warmbase.operations.canary.free_calls")):
+    for room in (launch_stages, deployment, import_module("warmbase.operations.canary.free_calls")):
         patch.setattr(room, "deploy_stack", deploy_stack)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +13,29 @@ import pytest
 from moto import mock_aws
 
 from local_aws.extension import install
-from tests.operations.canary_world import canary_of
+from tests.operations.canary_world import canary_of, launch
 from tests.operations.deployed import Cut
 from tests.operations.mocked_aws import clients
-from warmbase.environments.names import CANARY_TAG
 from warmbase.ground.errors import Refused
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.canary.backstop import MINUTES, SECOND_MINUTES, SOON_MINUTES, Backstop
 from warmbase.operations.canary.end_clusters import handler
+from warmbase.operations.canary.launch import _refuse_late
 from warmbase.stacks.backstop import BackstopStack
 
 STACK = "warmbase-dev-canary-backstop"
 NOON = 1_800_000_000.0 // 60 * 60
 
 
-class Clock:
-    """A clock that a test advances."""
+@pytest.fixture
+def clock() -> list[float]:
+    """Return the time as the one entry of a list, which a test advances."""
+    return [NOON]
 
-    def __init__(self) -> None:
-        self.now = NOON
 
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def backstop(aws: Aws, clock: list[float]) -> Backstop:
+    return Backstop(aws=aws, environment="dev-canary", clock=lambda: clock[0])
 
 
 @pytest.fixture
@@ -52,47 +53,36 @@ def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Aws]:
         yield made
 
 
-def launch(aws: Aws, name: str, environment: str = "dev-canary") -> str:
-    group = {"InstanceRole": "MASTER", "InstanceType": "m8g.xlarge", "InstanceCount": 1}
-    nodes: Any = {"InstanceGroups": [group], "KeepJobFlowAliveWhenNoSteps": True, "TerminationProtected": True}
-    request: Any = {"Name": name, "ReleaseLabel": "emr-7.14.0", "JobFlowRole": "n", "ServiceRole": "s"}
-    request["Tags"] = [{"Key": CANARY_TAG, "Value": environment}]
-    return str(aws.emr.run_job_flow(**request, Instances=nodes)["JobFlowId"])
-
-
-def test_schedules_that_are_ahead_are_not_moved_while_a_cluster_runs(aws: Aws) -> None:
-    clock = Clock()
-    backstop = Backstop(aws=aws, environment="dev-canary", clock=clock)
+def test_schedules_that_are_ahead_are_not_moved_while_a_cluster_runs(
+    aws: Aws, backstop: Backstop, clock: list[float]
+) -> None:
     assert backstop.fires_at() is None
     backstop.arm(MINUTES)
-    clock.now += 600
+    clock[0] += 600
     backstop.arm(MINUTES)
     end = NOON + 600 + 60 * MINUTES
     assert backstop.fires_at() == end, "nothing runs yet, so the time begins again"
     launch(aws, "warmbase-dev-canary-blue")
     for _ in range(3):
-        clock.now += 600
+        clock[0] += 600
         backstop.arm(MINUTES)
         assert backstop.fires_at() == end
 
 
-def test_a_cluster_that_outlived_its_schedules_ends_soon(aws: Aws) -> None:
-    clock = Clock()
-    backstop = Backstop(aws=aws, environment="dev-canary", clock=clock)
+def test_a_cluster_that_outlived_its_schedules_ends_soon(aws: Aws, backstop: Backstop) -> None:
     launch(aws, "warmbase-dev-canary-blue")
     backstop.arm(MINUTES)
     assert backstop.fires_at() == NOON + 60 * SOON_MINUTES
 
 
-def test_only_clusters_with_the_name_and_the_tag_of_the_canary_are_its_own(aws: Aws) -> None:
+def test_only_clusters_with_the_name_and_the_tag_of_the_canary_are_its_own(aws: Aws, backstop: Backstop) -> None:
     ours = launch(aws, "warmbase-dev-canary-blue")
     launch(aws, "warmbase-dev-canary-blue", "dev-canary-2")
     launch(aws, "warmbase-dev-blue")
-    assert Backstop(aws=aws, environment="dev-canary").running() == [ours]
+    assert backstop.running() == [ours]
 
 
-def test_a_schedule_that_is_disabled_ends_nothing(aws: Aws) -> None:
-    backstop = Backstop(aws=aws, environment="dev-canary", clock=Clock())
+def test_a_schedule_that_is_disabled_ends_nothing(aws: Aws, backstop: Backstop) -> None:
     backstop.arm(MINUTES)
     for one in aws.scheduler.list_schedules(GroupName=STACK)["Schedules"]:
         whole = aws.scheduler.get_schedule(GroupName=STACK, Name=one["Name"])
@@ -119,13 +109,12 @@ def test_the_function_ends_only_clusters_that_are_called_like_the_canary(aws: Aw
 def test_a_second_cluster_is_launched_only_if_the_first_outlives_its_backstop(
     aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minutes: int | None, *, refused: bool
 ) -> None:
-    refusal = import_module("warmbase.operations.canary.launch")
     at = None if minutes is None else NOON + 60 * minutes
-    monkeypatch.setattr(refusal.time, "time", lambda: NOON)
+    monkeypatch.setattr(time, "time", lambda: NOON)
     monkeypatch.setattr(Backstop, "fires_at", lambda _: at)
     canary = canary_of(aws, tmp_path, Cut())
     if refused:
         with pytest.raises(Refused, match="has no time for a second cluster"):
-            refusal._refuse_late(canary)
+            _refuse_late(canary)
     else:
-        refusal._refuse_late(canary)
+        _refuse_late(canary)

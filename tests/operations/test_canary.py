@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +12,7 @@ from moto import mock_aws
 
 from local_aws import controls, schedules
 from local_aws.extension import install
-from tests.operations.canary_world import canary_of, local_nodes, without_cdk
+from tests.operations.canary_world import canary_of, launch, local_nodes, without_cdk
 from tests.operations.deployed import Cut
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import ASSETS, VARIABLES, clients
@@ -88,7 +87,7 @@ def test_a_laptop_that_never_comes_back_leaves_no_cluster(aws: Aws, tmp_path: Pa
     assert not answer.failure, answer.failure
     first = canary.running_cluster().id
     assert aws.emr.describe_cluster(ClusterId=first)["Cluster"]["TerminationProtected"]
-    second, untagged = (launch_cluster(aws, f"warmbase-dev-canary-{name}", tag) for name, tag in LAUNCHED)
+    second, untagged = launch(aws, "warmbase-dev-canary-green"), launch(aws, "warmbase-dev-canary-other", "")
     controls.advance(89 * 60)
     assert states(aws) == {first: "WAITING", second: "WAITING", untagged: "WAITING"}
     controls.advance(2 * 60)
@@ -98,17 +97,6 @@ def test_a_laptop_that_never_comes_back_leaves_no_cluster(aws: Aws, tmp_path: Pa
     [end] = stage_answers(canary, (5,))
     assert not end.failure, end.failure
     assert remaining_stacks(aws) == {"warmbase-dev-canary-storage"}
-
-
-LAUNCHED: Any = (("green", [{"Key": CANARY_TAG, "Value": "dev-canary"}]), ("other", []))
-
-
-def launch_cluster(aws: Aws, name: str, tags: list[dict[str, str]]) -> str:
-    """Launch a protected cluster with these tags."""
-    request: Any = {"Name": name, "ReleaseLabel": "emr-7.14.0", "Tags": tags, "JobFlowRole": "n", "ServiceRole": "s"}
-    group = {"InstanceRole": "MASTER", "InstanceType": "m8g.xlarge", "InstanceCount": 1}
-    nodes: Any = {"InstanceGroups": [group], "KeepJobFlowAliveWhenNoSteps": True, "TerminationProtected": True}
-    return str(aws.emr.run_job_flow(**request, Instances=nodes)["JobFlowId"])
 
 
 @pytest.mark.thorough

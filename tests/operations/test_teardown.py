@@ -93,13 +93,6 @@ def test_while_a_stack_is_being_made_nobody_says_that_there_is_no_cluster(here: 
         begun(here)
 
 
-def test_clusters_that_the_file_no_longer_has_are_not_left_without_their_network(here: Deployed) -> None:
-    shutil.rmtree(here.file.with_suffix(".launch"))
-    here.edit("  blue:", "  green:")
-    with pytest.raises(Refused, match="does not list clusters that are deployed: warmbase-dev-blue-cluster"):
-        list(destruction(here.aws, here.environment))
-
-
 def test_hdfs_is_not_torn_down_without_an_export(tmp_path: Path) -> None:
     install()
     with mock_aws():
