@@ -20,7 +20,6 @@ from warmbase.configurations import node_files
 from warmbase.configurations.launch import Launch
 from warmbase.configurations.metrics import MISSES_FOR_ONE
 from warmbase.configurations.node_files import exported, region_server_flags
-from warmbase.environments.environment import Environment
 from warmbase.environments.names import CANARY_TAG
 from warmbase.facts.releases import releases
 from warmbase.ground.package import PACKAGE
@@ -62,13 +61,44 @@ def actions(launch: Launch) -> tuple[Action, ...]:
 
     A canary collects what EMR made of the node even before that.
     """
-    writes = launch.environment.clusters[launch.plan.cluster].role == "active"
+    environment, plan, root = launch.environment, launch.plan, launch.environment.root
+    writes = environment.clusters[plan.cluster].role == "active"
     # Only a root in S3 can be reached by another cluster, so only such a root is claimed.
-    in_s3 = launch.plan.mode.keeps_data_in_s3
-    claim = (_claim(launch.environment),) if writes and in_s3 else ()
-    watch = (_watch(launch.environment, "active" if writes else "replica"),) if in_s3 else ()
-    harvest = (_harvest(launch.environment),) if CANARY_TAG in launch.environment.tags else ()
-    return (*harvest, *claim, *_of_every_node(launch), *_of_core_nodes(launch.plan), *watch)
+    in_s3, has_cache = plan.mode.keeps_data_in_s3, plan.mode.has_bucket_cache
+    claim = (f"--bucket={root.bucket}", f"--key={root.claim_key}")
+    planned: list[Action] = []
+    arguments: tuple[str, ...]
+    if CANARY_TAG in environment.tags:
+        planned.append(Action(name="harvest-node", arguments=(f"--log-bucket={environment.log_bucket}",)))
+    if writes and in_s3:
+        arguments = (*claim, f"--kms-key={root.key}") if root.key else claim
+        programs = {"program": "claim_root.py", "requests": REQUESTS}
+        planned.append(Action(name="claim-root", arguments=arguments, programs=programs))
+    planned.append(Action(name="start-agent", arguments=()))
+    variables = exported(launch.settings.core)
+    if home := variables.get("JAVA_HOME"):
+        flags = encoded(region_server_flags(variables))
+        planned.append(Action(name="prepare-java", arguments=(f"--java-home={home}", f"--flags={flags}")))
+    limits = (f"--open-files={OPEN_FILES}", f"--processes={PROCESSES}")
+    planned.append(Action(name="tune-kernel", arguments=limits))
+    planned.append(Action(name="mount-volumes", arguments=tuple(volume_arguments(plan.core))))
+    times = (f"--start-seconds={start_seconds(plan)}", f"--stop-seconds={stop_seconds(plan)}")
+    guard = Action(
+        name="guard-regionserver",
+        arguments=(*(_guarded_cache(plan) if has_cache else ()), *times, *limits),
+        programs={"program": "before_regionserver.py"} if has_cache else {},
+    )
+    planned.append(guard)
+    if has_cache:
+        arguments = (f"--misses-for-one={MISSES_FOR_ONE}",)
+        programs = {"program": "publish_cache_metrics.py", "requests": REQUESTS}
+        planned.append(Action(name="publish-cache-metrics", arguments=arguments, programs=programs))
+    if in_s3:
+        role = "active" if writes else "replica"
+        arguments = (*claim, f"--role={role}", f"--fencing={environment.fencing}")
+        programs = {"program": "watch_claim.py", "requests": REQUESTS}
+        planned.append(Action(name="watch-claim", arguments=arguments, programs=programs))
+    return tuple(planned)
 
 
 def script(action: str) -> str:
@@ -83,43 +113,6 @@ def script(action: str) -> str:
 def program(name: str) -> Path:
     """Return the file of a program that an action fetches."""
     return DIRECTORY / "programs" / name
-
-
-def _harvest(environment: Environment) -> Action:
-    return Action(name="harvest-node", arguments=(f"--log-bucket={environment.log_bucket}",))
-
-
-def _claim(environment: Environment) -> Action:
-    root = environment.root
-    encrypted = (f"--kms-key={root.key}",) if root.key else ()
-    return Action(
-        name="claim-root",
-        arguments=(f"--bucket={root.bucket}", f"--key={root.claim_key}", *encrypted),
-        programs={"program": "claim_root.py", "requests": REQUESTS},
-    )
-
-
-def _watch(environment: Environment, role: str) -> Action:
-    root = environment.root
-    return Action(
-        name="watch-claim",
-        arguments=(
-            f"--bucket={root.bucket}",
-            f"--key={root.claim_key}",
-            f"--role={role}",
-            f"--fencing={environment.fencing}",
-        ),
-        programs={"program": "watch_claim.py", "requests": REQUESTS},
-    )
-
-
-def _of_every_node(launch: Launch) -> Iterator[Action]:
-    yield Action(name="start-agent", arguments=())
-    variables = exported(launch.settings.core)
-    if home := variables.get("JAVA_HOME"):
-        flags = encoded(region_server_flags(variables))
-        yield Action(name="prepare-java", arguments=(f"--java-home={home}", f"--flags={flags}"))
-    yield Action(name="tune-kernel", arguments=(f"--open-files={OPEN_FILES}", f"--processes={PROCESSES}"))
 
 
 def start_seconds(plan: Plan) -> int:
@@ -145,28 +138,6 @@ def lasting_arguments(arguments: Sequence[str], at_launch: Sequence[str]) -> tup
 def stop_seconds(plan: Plan) -> int:
     """Return the time after which systemd kills a RegionServer that is stopping."""
     return plan.persistence.stop_timeout_seconds + KILLED_SECONDS
-
-
-def _of_core_nodes(plan: Plan) -> Iterator[Action]:
-    yield Action(name="mount-volumes", arguments=tuple(volume_arguments(plan.core)))
-    yield Action(
-        name="guard-regionserver",
-        arguments=(
-            *(_guarded_cache(plan) if plan.mode.has_bucket_cache else ()),
-            f"--start-seconds={start_seconds(plan)}",
-            f"--stop-seconds={stop_seconds(plan)}",
-            f"--open-files={OPEN_FILES}",
-            f"--processes={PROCESSES}",
-        ),
-        programs={"program": "before_regionserver.py"} if plan.mode.has_bucket_cache else {},
-    )
-    if not plan.mode.has_bucket_cache:
-        return
-    yield Action(
-        name="publish-cache-metrics",
-        arguments=(f"--misses-for-one={MISSES_FOR_ONE}",),
-        programs={"program": "publish_cache_metrics.py", "requests": REQUESTS},
-    )
 
 
 def encoded(words: Sequence[str]) -> str:

@@ -138,36 +138,6 @@ def planned_tables(launch: Launch) -> tuple[TableSettings, ...]:
     return tuple(_tables(launch))
 
 
-def family_attributes(launch: Launch, workload: Workload, codec: str, encoding: str) -> dict[str, str]:
-    """Return the attributes of a family of this table with this codec and encoding, as HBase writes their values."""
-    attributes = {
-        "BLOCKSIZE": str(workload.block_bytes),
-        "BLOOMFILTER": bloom_filter(workload),
-        "DATA_BLOCK_ENCODING": encoding,
-        "COMPRESSION": codec.upper(),
-    }
-    cached = "true" if workload.cached else "false"
-    if launch.plan.mode.has_bucket_cache:
-        attributes |= {
-            "PREFETCH_BLOCKS_ON_OPEN": cached,
-            "CACHE_DATA_ON_WRITE": cached,
-            "EVICT_BLOCKS_ON_CLOSE": "false",
-        }
-    return attributes | {"BLOCKCACHE": cached}
-
-
-def family_configuration(launch: Launch, workload: Workload) -> dict[str, str]:
-    """Return the keys of hbase-site.xml that a family of this table overrides, with their values."""
-    if workload.cached or not launch.plan.mode.has_bucket_cache or releases()[launch.plan.release].honours_blockcache:
-        return {}
-    return dict.fromkeys(UNCACHED_FLAGS, "false")
-
-
-def bloom_filter(workload: Workload) -> str:
-    """Return the Bloom filter that suits the reads."""
-    return "NONE" if workload.reads.kind == "scan" else "ROW"
-
-
 def advised_block_bytes(workload: Workload) -> int:
     """Return the block size for a few rows, so that reading one row reads little else; scans take larger blocks.
 
@@ -208,9 +178,22 @@ def _tables(launch: Launch) -> Iterator[TableSettings]:
 
 
 def _family(launch: Launch, workload: Workload, name: str, form: tuple[str, str]) -> FamilySettings:
-    """Return one family of a table, whose store files have this codec and encoding."""
-    return FamilySettings(
-        name=name,
-        attributes=family_attributes(launch, workload, *form),
-        configuration=family_configuration(launch, workload),
-    )
+    """Return one family of a table whose store files have this codec and encoding; values are as HBase writes them."""
+    codec, encoding = form
+    cached = "true" if workload.cached else "false"
+    attributes = {
+        "BLOCKSIZE": str(workload.block_bytes),
+        "BLOOMFILTER": "NONE" if workload.reads.kind == "scan" else "ROW",
+        "DATA_BLOCK_ENCODING": encoding,
+        "COMPRESSION": codec.upper(),
+    }
+    configuration = {}
+    if launch.plan.mode.has_bucket_cache:
+        attributes |= {
+            "PREFETCH_BLOCKS_ON_OPEN": cached,
+            "CACHE_DATA_ON_WRITE": cached,
+            "EVICT_BLOCKS_ON_CLOSE": "false",
+        }
+        if not workload.cached and not releases()[launch.plan.release].honours_blockcache:
+            configuration = dict.fromkeys(UNCACHED_FLAGS, "false")
+    return FamilySettings(name=name, attributes=attributes | {"BLOCKCACHE": cached}, configuration=configuration)

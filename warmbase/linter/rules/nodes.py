@@ -1,13 +1,18 @@
-"""Instances, applications, and changes that EMR makes by itself."""
+"""Instances and their EBS volumes, applications, metrics, and changes that EMR makes by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
+from warmbase.configurations.metrics import EXPORT_INTERVAL_MS
+from warmbase.emr.cluster_spec import EbsVolume
+from warmbase.ground.units import MIB
 from warmbase.linter.finding import Consequence, Severity
-from warmbase.linter.node import LintedNode, instance_of, jvm_options
-from warmbase.linter.rule import Violation, emr_hbase_rule, emr_rule
+from warmbase.linter.node import LintedNode, instance_of, instance_store, jvm_options
+from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_hbase_rule, emr_rule
+from warmbase.sizing import gp3
 
 GROUPS: Final = "InstanceGroups"
 YARN: Final = "yarn.nodemanager.resource.memory-mb"
@@ -176,4 +181,259 @@ def _one_primary(node: LintedNode) -> Iterator[Violation]:
             "if the only primary node is lost, the cluster ends and every cache is lost",
             classification="",
             line=primary.line,
+        )
+
+
+_volume_violation = partial(Violation, "VolumeSpecification", classification="")
+CFN_VOLUME: Final = "CloudFormation reference, AWS::EMR::Cluster VolumeSpecification"
+GP3: Final = "EBS User Guide, general-purpose volumes"
+MOST_IOPS: Final = 80_000
+MOST_MIB_S: Final = 2_000
+
+
+def _gp3(node: LintedNode) -> Iterator[EbsVolume]:
+    return (volume for volume in node.volumes if volume.type == "gp3")
+
+
+@emr_rule(
+    id="WB702",
+    severity=Severity.WARNING,
+    title="volumes faster than their instance",
+    because="above its sustained limit the instance bursts for only half an hour a day, but you pay for "
+    "the volumes all the time",
+    fix="provision what the instance sustains, or use a larger instance",
+    source="EC2 instance types",
+)
+def _beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
+    instance = instance_of(node)
+    volumes = list(_gp3(node))
+    bought = any((volume.throughput_mib_s or 0) > gp3.INCLUDED_MIB_S for volume in volumes)
+    if instance is None or not bought:
+        return
+    provisioned = sum(
+        (volume.throughput_mib_s or gp3.INCLUDED_MIB_S) * _busy_at_once(node, volume) for volume in volumes
+    )
+    sustained = instance.ebs_sustained_bytes_per_second // MIB
+    if provisioned > sustained:
+        yield _volume_violation(
+            line=volumes[0].line,
+            message=f"{provisioned:,} MiB/s of volumes on {instance.name}, which sustains only {sustained:,}",
+        )
+
+
+def _busy_at_once(node: LintedNode, volume: EbsVolume) -> int:
+    """Return how many of these volumes may be at their limit at once: only one if each of them holds a cache file."""
+    return 1 if volume.count == len(node.cache_files) else volume.count
+
+
+@emr_rule(
+    id="WB703",
+    severity=Severity.WARNING,
+    title="more IOPS than the instance sustains",
+    because="you pay for the rest and can never use it",
+    fix="provision what the instance sustains, or use a larger instance",
+    source="EC2 instance types",
+)
+def _iops_beyond_the_instance(node: LintedNode) -> Iterator[Violation]:
+    instance = instance_of(node)
+    volumes = list(_gp3(node))
+    bought = any((volume.iops or 0) > gp3.INCLUDED_IOPS for volume in volumes)
+    if instance is None or not bought:
+        return
+    provisioned = sum((volume.iops or gp3.INCLUDED_IOPS) * _busy_at_once(node, volume) for volume in volumes)
+    if provisioned > instance.ebs_sustained_iops:
+        yield _volume_violation(
+            line=volumes[0].line,
+            message=f"{provisioned:,} IOPS of volumes on {instance.name}, which "
+            f"sustains only {instance.ebs_sustained_iops:,}",
+        )
+
+
+@emr_hbase_rule(
+    id="WB704",
+    severity=Severity.WARNING,
+    title="gp3 volume of the cache without a throughput",
+    because="the default is the bottleneck of the published benchmark, and more costs cents",
+    fix="set Throughput; warmbase plan computes how much the reads need",
+    source=GP3,
+)
+def _throughput_unsaid(node: LintedNode) -> Iterator[Violation]:
+    for volume in _gp3(node):
+        if node.caches and volume.throughput_mib_s is None:
+            yield _volume_violation(
+                line=volume.line,
+                message=f"the volume is limited to gp3's default of {gp3.INCLUDED_MIB_S} MiB/s",
+            )
+
+
+@emr_rule(
+    id="WB705",
+    severity=Severity.ERROR,
+    title="gp3 volume that EBS does not offer",
+    because="EC2 rejects it, and the cluster does not start",
+    fix="keep to at least 4 IOPS for each MiB/s and at most 500 for each GiB",
+    source=GP3,
+)
+def _impossible_gp3(node: LintedNode) -> Iterator[Violation]:
+    for volume in _gp3(node):
+        iops = volume.iops or gp3.INCLUDED_IOPS
+        throughput = volume.throughput_mib_s or gp3.INCLUDED_MIB_S
+        why = None
+        if iops > MOST_IOPS or throughput > MOST_MIB_S:
+            why = f"{iops:,} IOPS and {throughput:,} MiB/s exceed what gp3 offers"
+        elif throughput * gp3.IOPS_PER_MIB_S > iops:
+            why = f"{throughput:,} MiB/s requires {throughput * gp3.IOPS_PER_MIB_S:,} IOPS, not {iops:,}"
+        elif volume.size_gib is not None and iops > gp3.most_iops(volume.size_gib):
+            why = f"{volume.size_gib:,} GiB allows {volume.size_gib * gp3.IOPS_PER_GIB:,} IOPS at most, not {iops:,}"
+        if why:
+            yield _volume_violation(line=volume.line, message=why)
+
+
+@emr_rule(
+    id="WB706",
+    severity=Severity.WARNING,
+    title="volume beyond the limits that EMR documents",
+    because="the documented limit is probably outdated, but EMR may reject the launch",
+    fix="use more nodes if EMR rejects it",
+    source=CFN_VOLUME,
+)
+def _beyond_documents(node: LintedNode) -> Iterator[Violation]:
+    for volume in _gp3(node):
+        size, throughput = volume.size_gib or 0, volume.throughput_mib_s or 0
+        if size > gp3.EMR_DOCUMENTED_GIB or throughput > gp3.EMR_DOCUMENTED_MIB_S:
+            yield _volume_violation(
+                line=volume.line,
+                message=f"EMR documents volumes up to {gp3.EMR_DOCUMENTED_GIB:,} GiB and {gp3.EMR_DOCUMENTED_MIB_S:,} "
+                f"MiB/s; this one has {' and '.join(_limits(volume))}",
+            )
+
+
+def _limits(volume: EbsVolume) -> Iterator[str]:
+    if volume.size_gib is not None:
+        yield f"{volume.size_gib:,} GiB"
+    if volume.throughput_mib_s is not None:
+        yield f"{volume.throughput_mib_s:,} MiB/s"
+
+
+@emr_hbase_rule(
+    id="WB707",
+    severity=Severity.WARNING,
+    title="cache on an old volume type",
+    because="the throughput of such a volume depends on its size, or on a spinning disk",
+    fix="use gp3",
+    source=GP3,
+)
+def _old_volume(node: LintedNode) -> Iterator[Violation]:
+    disks, _ = instance_store(node)
+    if disks and node.unstated("hbase.bucketcache.ioengine"):
+        return  # EMR may put the cache on the instance store
+    for volume in node.volumes:
+        if node.caches and volume.type in {"gp2", "standard", "st1", "sc1"}:
+            yield _volume_violation(
+                line=volume.line,
+                message=f"the cache would be on a {volume.type} volume",
+            )
+
+
+EMR: Final = "emr-metrics"
+SYSTEM: Final = "emr-metrics/emr-system-metrics"
+AGENT: Final = "EMR Release Guide, AmazonCloudWatchAgent-config-710"
+DEFAULT_SYSTEM_METRICS: Final = 34
+
+
+def _nothing_in(node: LintedNode, path: str) -> bool:
+    inside = (
+        classification for classification in node.subject.classifications if classification.startswith(f"{path}/")
+    )
+    return not any(inside) and not any(classification == path for classification, _ in node.settings)
+
+
+@emr_rule(
+    id="WB801",
+    severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
+    title="empty emr-system-metrics",
+    because="EMR documents an empty emr-system-metrics as the way to turn metrics off",
+    fix="list metrics inside it, or remove it",
+    source=AGENT,
+)
+def _empty_system(node: LintedNode) -> Iterator[Violation]:
+    if SYSTEM in node.subject.classifications and _nothing_in(node, SYSTEM):
+        yield Violation(
+            "",
+            "with an empty emr-system-metrics no system metric is published",
+            classification=SYSTEM,
+            line=node.subject.classifications[SYSTEM],
+        )
+
+
+@emr_rule(
+    id="WB802",
+    severity=Severity.ERROR,
+    consequence=Consequence.IGNORED,
+    title="empty emr-metrics",
+    because="it resets the configuration of metrics, which removes those of HBase",
+    fix="list metrics, or remove it",
+    source=AGENT,
+)
+def _empty(node: LintedNode) -> Iterator[Violation]:
+    if EMR in node.subject.classifications and _nothing_in(node, EMR):
+        yield Violation(
+            "",
+            f"an empty emr-metrics publishes {DEFAULT_SYSTEM_METRICS} system metrics and none of HBase",
+            classification=EMR,
+            line=node.subject.classifications[EMR],
+        )
+
+
+@Rule(
+    id="WB803",
+    severity=Severity.WARNING,
+    title="lifetime hit ratio as a metric",
+    because="it hardly moves when a month-old cache is lost, it restarts with each server, and its "
+    "average over servers gives idle ones the same weight",
+    fix="publish l2CacheHitCount and l2CacheMissCount, and divide their rates",
+    source="HBase 2.6.2 MetricsRegionServerWrapperImpl",
+    proof=NO_AWS,
+)
+def _lifetime_ratio(node: LintedNode) -> Iterator[Violation]:
+    for setting in node.settings.values():
+        if setting.classification.startswith(EMR) and "l2CacheHitRatio" in setting.value:
+            yield Violation(setting, "l2CacheHitRatio (0 to 1) is an average since the start of each RegionServer")
+
+
+@emr_rule(
+    id="WB804",
+    severity=Severity.INFO,
+    title="metrics published more often than CloudWatch stores them",
+    because="CloudWatch keeps the agent's metrics at a resolution of 60 s",
+    fix="use 60000",
+    source=AGENT,
+)
+def _period_below_retention(node: LintedNode) -> Iterator[Violation]:
+    for (path, key), setting in node.settings.items():
+        if path.startswith(EMR) and key == "otel.metric.export.interval":
+            interval = node.number(key, None, path)
+            if interval is not None and interval < EXPORT_INTERVAL_MS:
+                yield Violation(
+                    setting, f"published every {interval / 1000:g} s, but CloudWatch keeps one value a minute"
+                )
+
+
+@emr_rule(
+    id="WB805",
+    severity=Severity.INFO,
+    title="all system metrics of the agent",
+    because="they cost $10.20 for each node and month, at $0.30 for each metric",
+    fix="add emr-system-metrics with only the metrics that you look at",
+    source="CloudWatch prices, first 10,000 metrics",
+)
+def _all_system_metrics(node: LintedNode) -> Iterator[Violation]:
+    agent = EMR in node.subject.classifications or "AmazonCloudWatchAgent" in node.subject.applications
+    if agent and SYSTEM not in node.subject.classifications:
+        yield Violation(
+            "emr-system-metrics",
+            f"the agent publishes all {DEFAULT_SYSTEM_METRICS} system metrics of every node",
+            classification=EMR,
+            line=node.subject.classifications.get(EMR),
         )
