@@ -53,11 +53,7 @@ class MonitoringStack(cdk.Stack):
     """The dashboards and alarms of one cluster, and the topic that they notify."""
 
     def __init__(self, scope: Construct, environment: Environment, watched: Watched, cluster: cdk.Stack) -> None:
-        super().__init__(
-            scope,
-            monitoring_stack(environment.name, watched.cluster),
-            env=environment_stack(environment),
-        )
+        super().__init__(scope, monitoring_stack(environment.name, watched.cluster), env=environment_stack(environment))
         tag(self, environment)
         self.add_stack_dependency(cluster)
         self._cluster_id = ssm.StringParameter.value_for_string_parameter(

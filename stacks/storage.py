@@ -34,10 +34,7 @@ class StorageStack(cdk.Stack):
 
     def __init__(self, scope: Construct, environment: Environment) -> None:
         super().__init__(
-            scope,
-            storage_stack(environment.name),
-            env=environment_stack(environment),
-            termination_protection=True,
+            scope, storage_stack(environment.name), env=environment_stack(environment), termination_protection=True
         )
         tag(self, environment)
         self.key = kms.Key(

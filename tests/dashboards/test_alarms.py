@@ -221,11 +221,7 @@ def test_servers_may_be_away_for_three_minutes_and_caches_cold_for_five(launches
 
 @pytest.mark.parametrize(
     ("curve", "minutes"),
-    [
-        (((0.0, 0.0), (0.1, 0.96)), 30),
-        (((0.0, 0.0), (1.0, 0.90), (2.0, 0.96)), 180),
-        (((0.0, 0.0), (4.0, 0.5)), 360),
-    ],
+    [(((0.0, 0.0), (0.1, 0.96)), 30), (((0.0, 0.0), (1.0, 0.90), (2.0, 0.96)), 180), (((0.0, 0.0), (4.0, 0.5)), 360)],
     ids=["half an hour at least", "one and a half times the planned time", "the whole curve"],
 )
 def test_a_server_is_young_while_its_cache_may_still_warm(

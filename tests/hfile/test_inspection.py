@@ -153,8 +153,7 @@ def test_a_file_that_is_gone_counts_as_one_that_was_not_drawn(tmp_path: Path) ->
 def test_links_of_dead_files_lead_nowhere_and_two_to_one_file_count_once(tmp_path: Path) -> None:
     link = f"other={'a' * 32}-{'b' * 32}"
     root = SyntheticRoot(
-        {LIVE: PLAIN, ARCHIVED: OTHER},
-        {f"{REGION}/f/{link}": b"", f"{path(2).rpartition('/')[0]}/{link}": b""},
+        {LIVE: PLAIN, ARCHIVED: OTHER}, {f"{REGION}/f/{link}": b"", f"{path(2).rpartition('/')[0]}/{link}": b""}
     )
     assert inspect(root, tmp_path).total("blocks").value == PLAIN.blocks + OTHER.blocks
     with_list = SyntheticRoot(root.contents, {**root.others, f"{REGION}/f/.filelist/f1.7": a_list(LIVE_NAME)})

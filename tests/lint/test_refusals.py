@@ -377,10 +377,7 @@ SERVER_LIMIT = "hbase.server.keyvalue.maxsize"
 NO_SLOTS = {SLOTS: None}
 CELLS = [
     (File({CLIENT_LIMIT: "0"}), "cells of any length are accepted"),
-    (
-        File({**NO_SLOTS, SERVER_LIMIT: "750000000"}),
-        "750,000,000 bytes are accepted, but the largest slot has 525,312",
-    ),
+    (File({**NO_SLOTS, SERVER_LIMIT: "750000000"}), "750,000,000 bytes are accepted, but the largest slot has 525,312"),
     (File({SLOTS: "66560,20971520", CLIENT_LIMIT: "20971521"}), "20,971,521 bytes"),
     (File({SLOTS: "66560,20971520", CLIENT_LIMIT: "20971520"}), None),
     (File({SLOTS: "<your sizes>", CLIENT_LIMIT: "20971520"}), None),

@@ -171,9 +171,7 @@ NONSENSE = st.one_of(
     release=st.sampled_from([None, "emr-6.15.0", "emr-7.3.0", "emr-7.12.0", "emr-7.14.0", "emr-9.0.0", "7.12"]),
 )
 def test_no_value_stops_lint(
-    values: dict[tuple[ClassificationPath, str], str],
-    omitted: set[tuple[ClassificationPath, str]],
-    release: str | None,
+    values: dict[tuple[ClassificationPath, str], str], omitted: set[tuple[ClassificationPath, str]], release: str | None
 ) -> None:
     settings = {key: setting for key, setting in SETTINGS.items() if key not in omitted}
     whole = replace(read_once(), settings=settings, release_label=release)

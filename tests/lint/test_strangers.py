@@ -92,10 +92,7 @@ STRANGERS: Mapping[str, Stranger] = {
     ),
     "a read replica": Stranger(
         applications=("HBase",),
-        configurations={
-            "hbase": {**S3, "hbase.emr.readreplica.enabled": "true"},
-            "hbase-site": {**ROOT, **SEQUENTIAL},
-        },
+        configurations={"hbase": {**S3, "hbase.emr.readreplica.enabled": "true"}, "hbase-site": {**ROOT, **SEQUENTIAL}},
         instances=groups(core=2),
     ),
     "EMR WAL": Stranger(

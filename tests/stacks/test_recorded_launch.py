@@ -35,13 +35,7 @@ BASE: dict[str, Any] = {
     "network": {"availability_zone": "us-east-1a"},
     "access": {"cidrs": ["10.0.0.0/16"]},
     "tags": {"team": "data"},
-    "workload": {
-        "stored": "200 GiB",
-        "cell": "1 KiB",
-        "row": "10 KiB",
-        "reads": {"per_second": 200},
-        "regions": 40,
-    },
+    "workload": {"stored": "200 GiB", "cell": "1 KiB", "row": "10 KiB", "reads": {"per_second": 200}, "regions": 40},
     "targets": {"hit_ratio": 0.9, "lost_nodes": 0},
     "clusters": {"blue": {"role": "active", "primaries": 1, "core": {"families": ["m8g", "r8g", "m7g"]}}},
     "alarms": {"email": "on-call@example.com"},
@@ -105,10 +99,7 @@ def lake(change: Mapping[str, object]) -> list[dict[str, object]]:
 # Field of the schema → changes of the file, each a set of values by path. None takes a key away.
 CHANGES: dict[str, list[dict[str, object]]] = {
     "access.cidrs.[]": [{"access.cidrs": value} for value in ([], ["10.1.0.0/16"], ["10.0.0.0/16", "10.9.0.0/16"])],
-    "access.security_groups.[]": [
-        {"access.security_groups": ["sg-0123456789abcdef0"]},
-        {"access.security_groups": []},
-    ],
+    "access.security_groups.[]": [{"access.security_groups": ["sg-0123456789abcdef0"]}, {"access.security_groups": []}],
     "account": [{"account": ACCOUNT}, {"account": "210987654321"}],
     "alarms.email": [{"alarms.email": "other@example.com"}, {"alarms": None}],
     "clusters.*.core.count": [{CORE: {**PINNED, "count": count}} for count in (2, 3, 5, 12)],

@@ -63,8 +63,4 @@ def test_a_property_that_the_record_lacks_is_removed() -> None:
     recorded = {"Name": "launched", "JobFlowRole": "nodes", "ServiceRole": "service"}
     apply_record(cluster, RecordedResource(type="AWS::EMR::Cluster", properties=recorded))
     [resource] = app.synth().get_stack_by_name("stack").template["Resources"].values()
-    assert resource["Properties"] == {
-        **recorded,
-        "Instances": {"Ec2SubnetId": "subnet-1"},
-        "StepConcurrencyLevel": 1,
-    }
+    assert resource["Properties"] == {**recorded, "Instances": {"Ec2SubnetId": "subnet-1"}, "StepConcurrencyLevel": 1}

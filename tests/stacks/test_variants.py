@@ -103,10 +103,7 @@ def node_statements(template: Any) -> list[Any]:
     return list(only(template, "AWS::IAM::Policy", "RolesNode")["PolicyDocument"]["Statement"])
 
 
-MODES = {
-    "s3-plain": {"system"},
-    "hdfs": {"data", "system"},
-}
+MODES = {"s3-plain": {"system"}, "hdfs": {"data", "system"}}
 
 
 @pytest.mark.parametrize("mode", quick_where(lambda mode: mode == "hdfs", MODES))

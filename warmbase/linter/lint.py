@@ -33,11 +33,7 @@ def lint(subject: ClusterSpec, rules: Sequence[Rule] = RULES, roles: Sequence[st
     linted = release_of(subject.release_label)
     nodes = [
         LintedNode(
-            subject=subject,
-            role=role,
-            release=linted.release,
-            exact=linted.exact,
-            settings=subject.effective(role),
+            subject=subject, role=role, release=linted.release, exact=linted.exact, settings=subject.effective(role)
         )
         for role in roles
     ]

@@ -128,9 +128,7 @@ def classifications(levels: Mapping[str, Properties]) -> list[dict[str, Any]]:
         inside = top
         for inner in outer:
             inside = named(inner, inside)["Configurations"]
-        named(name, inside)["Properties"].update(
-            {key: value for key, value in properties.items() if value is not None},
-        )
+        named(name, inside)["Properties"].update({key: value for key, value in properties.items() if value is not None})
     return top
 
 

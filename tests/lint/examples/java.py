@@ -85,12 +85,10 @@ JAVA = (
         f"{EXPORT} {OPTS}",
         "32 GiB of heap is too large for compressed pointers",
         export(
-            HBASE_REGIONSERVER_GC_OPTS='"-XX:+UseG1GC"',
-            HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xmx32g"',
+            HBASE_REGIONSERVER_GC_OPTS='"-XX:+UseG1GC"', HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xmx32g"'
         ),
         export(
-            HBASE_REGIONSERVER_GC_OPTS='"-XX:+UseG1GC"',
-            HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xmx31g"',
+            HBASE_REGIONSERVER_GC_OPTS='"-XX:+UseG1GC"', HBASE_REGIONSERVER_OPTS='"$HBASE_REGIONSERVER_OPTS -Xmx31g"'
         ),
     ),
     Case(

@@ -41,12 +41,8 @@ METRICS = (
         "WB804",
         "emr-metrics/emr-hbase-region-server-metrics otel.metric.export.interval",
         "every 30 s",
-        File(
-            others={"emr-metrics/emr-hbase-region-server-metrics": {"otel.metric.export.interval": "30000"}},
-        ),
-        File(
-            others={"emr-metrics/emr-hbase-region-server-metrics": {"otel.metric.export.interval": "60000"}},
-        ),
+        File(others={"emr-metrics/emr-hbase-region-server-metrics": {"otel.metric.export.interval": "30000"}}),
+        File(others={"emr-metrics/emr-hbase-region-server-metrics": {"otel.metric.export.interval": "60000"}}),
     ),
     Case(
         "WB805",

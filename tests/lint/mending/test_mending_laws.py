@@ -78,13 +78,7 @@ MISTAKES = (
         right_key="hbase.bucketcache.writer.queuelength",
         right_value="1024",
     ),
-    Mistake(
-        rule="WB222",
-        key="hbase.bucketcache.combinedcache.enabled",
-        value="false",
-        right_key="",
-        right_value="",
-    ),
+    Mistake(rule="WB222", key="hbase.bucketcache.combinedcache.enabled", value="false", right_key="", right_value=""),
 )
 
 

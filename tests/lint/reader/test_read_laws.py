@@ -92,10 +92,7 @@ def test_a_joined_line_counts() -> None:
 
 
 @given(
-    classifications=LISTS,
-    indent=st.sampled_from([None, 2, "\t"]),
-    ascii_only=st.booleans(),
-    in_command=st.booleans(),
+    classifications=LISTS, indent=st.sampled_from([None, 2, "\t"]), ascii_only=st.booleans(), in_command=st.booleans()
 )
 def test_json_round_trips(
     *, classifications: tuple[Classification, ...], indent: int | str | None, ascii_only: bool, in_command: bool

@@ -15,12 +15,7 @@ SUBJECT = read_subject(RECIPE, None)
 LINES = [
     ("hbase", "hbase.emr.storageMode", "s3", 20),
     ("hbase-env/export", "HBASE_HEAPSIZE", "<your-jvm-heap-size>", 29),
-    (
-        "hbase-env/export",
-        "HBASE_REGIONSERVER_GC_OPTS",
-        '"-XX:+UseZGC -XX:+ZGenerational -XX:+AlwaysPreTouch"',
-        30,
-    ),
+    ("hbase-env/export", "HBASE_REGIONSERVER_GC_OPTS", '"-XX:+UseZGC -XX:+ZGenerational -XX:+AlwaysPreTouch"', 30),
     ("hbase-env/export", "HBASE_REGIONSERVER_OPTS", '"-Xmx<YOUR-JVM-HEAP-SIZE>m"', 31),
     ("hbase-site", "hbase.rootdir", "<your-hbase-rootdir>", 39),
     ("hbase-site", "hbase.bucketcache.size", "<your-bucket-cache-size-per-region-server>", 40),

@@ -159,74 +159,23 @@ def test_what_is_no_file_is_refused(path: Path) -> None:
         read_subject(path, None)
 
 
-WORDS = st.sampled_from(
-    [
-        *(
-            "aws emr create-cluster --name x",
-            "--configurations ",
-            "--instance-groups ",
-            "\\\n",
-            "\n",
-            "'",
-            '"',
-            "`",
-            "$(",
-        ),
-        *("[", "]", "{", "}", ",", ":", "=", "<", ">", "\\", " ", "\t", "#", "&", "*", "- ", "| ", "!Ref ", ")", "${"),
-        *(
-            '"Classification"',
-            "Classification: ",
-            '"Properties"',
-            '"Configurations"',
-            '"Instances"',
-            '"InstanceGroups"',
-        ),
-        *(
-            "<configuration>",
-            "</configuration>",
-            "<property>",
-            "<name>",
-            "</name>",
-            "<value>",
-            "<?xml",
-            "<!--",
-            "a",
-            "1",
-        ),
-    ]
-)
+TOKENS = [
+    *("aws emr create-cluster --name x", "--configurations ", "--instance-groups ", "\\\n", "\n", "'", '"', "`", "$("),
+    *("[", "]", "{", "}", ",", ":", "=", "<", ">", "\\", " ", "\t", "#", "&", "*", "- ", "| ", "!Ref ", ")", "${"),
+    *('"Classification"', "Classification: ", '"Properties"', '"Configurations"', '"Instances"', '"InstanceGroups"'),
+    *("<configuration>", "</configuration>", "<property>", "<name>", "</name>", "<value>", "<?xml", "<!--", "a", "1"),
+]
+WORDS = st.sampled_from(TOKENS)
 TEXTS = st.text() | st.lists(WORDS, max_size=30).map("".join)
 STARTS = st.sampled_from(["", "[", '{"Configurations": [', "Configurations:\n", COMMAND, "<configuration>"])
+MEMBERS = [
+    *("Classification", "Properties", "Configurations", "Instances", "InstanceGroups", "InstanceRole", "Ref"),
+    *("CoreInstanceGroup", "EbsConfiguration", "EbsBlockDeviceConfigs", "VolumeSpecification", "SizeInGB"),
+    *("Applications", "Name", "ReleaseLabel", "Type", "Resources", "InstanceCount", "Ec2KeyName"),
+]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    *(
-                        "Classification",
-                        "Properties",
-                        "Configurations",
-                        "Instances",
-                        "InstanceGroups",
-                        "InstanceRole",
-                        "Ref",
-                    ),
-                    *(
-                        "CoreInstanceGroup",
-                        "EbsConfiguration",
-                        "EbsBlockDeviceConfigs",
-                        "VolumeSpecification",
-                        "SizeInGB",
-                    ),
-                    *("Applications", "Name", "ReleaseLabel", "Type", "Resources", "InstanceCount", "Ec2KeyName"),
-                ]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS), inner, max_size=4),
     max_leaves=20,
 )
 

@@ -75,10 +75,7 @@ class _Tables(Struct, frozen=True):
                 key = pair.key.lower() if NUMBERED.fullmatch(pair.key) else f"coprocessor${len(attributes) + 1}"
                 place = script.place(pair.offset)
                 attributes[key] = TableCoprocessor(
-                    table=table,
-                    class_name=coprocessor_class(pair.values[0]),
-                    where=str(place),
-                    line=place.linted_line,
+                    table=table, class_name=coprocessor_class(pair.values[0]), where=str(place), line=place.linted_line
                 )
 
 

@@ -131,11 +131,7 @@ def _written_value(member: Member) -> Written | None:
     return member.value.written if isinstance(member.value, Scalar) else None
 
 
-CAPITALS: Final = {
-    "classification": "Classification",
-    "properties": "Properties",
-    "configurations": "Configurations",
-}
+CAPITALS: Final = {"classification": "Classification", "properties": "Properties", "configurations": "Configurations"}
 
 
 def with_capitals(node: Node) -> Node:

@@ -191,10 +191,7 @@ def _text(content: bytes, source: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise refusal(
-            f"{source}:{line}",
-            what="is not text",
-            why=f"byte {error.start} is not UTF-8",
-            fix="save the file as UTF-8",
+            f"{source}:{line}", what="is not text", why=f"byte {error.start} is not UTF-8", fix="save the file as UTF-8"
         ) from None
     if "\0" in text:
         raise refusal(where, what="is not text", why="the file contains zero bytes", fix="save the file as UTF-8")

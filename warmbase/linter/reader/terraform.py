@@ -155,10 +155,7 @@ def _group(group: Object, role: str) -> Object:
     if volumes:
         devices = Array(items=volumes, place=volumes[0].place)
         values["EbsConfiguration"] = _object(group.place, {"EbsBlockDeviceConfigs": devices})
-    return Object(
-        members=(*_object(group.place, values).members, *_configurations(group)),
-        place=group.place,
-    )
+    return Object(members=(*_object(group.place, values).members, *_configurations(group)), place=group.place)
 
 
 def _volume(block: Object) -> Object:

@@ -261,8 +261,7 @@ def _throughput_unsaid(node: LintedNode) -> Iterator[Violation]:
     for volume in _gp3(node):
         if node.caches and volume.throughput_mib_s is None:
             yield _volume_violation(
-                line=volume.line,
-                message=f"the volume is limited to gp3's default of {gp3.INCLUDED_MIB_S} MiB/s",
+                line=volume.line, message=f"the volume is limited to gp3's default of {gp3.INCLUDED_MIB_S} MiB/s"
             )
 
 
@@ -329,10 +328,7 @@ def _old_volume(node: LintedNode) -> Iterator[Violation]:
         return  # EMR may put the cache on the instance store
     for volume in node.volumes:
         if node.caches and volume.type in {"gp2", "standard", "st1", "sc1"}:
-            yield _volume_violation(
-                line=volume.line,
-                message=f"the cache would be on a {volume.type} volume",
-            )
+            yield _volume_violation(line=volume.line, message=f"the cache would be on a {volume.type} volume")
 
 
 EMR: Final = "emr-metrics"
