@@ -226,12 +226,13 @@ class Fields(Struct, frozen=True, kw_only=True):
 
     def whole(self, key: str) -> int | None:
         """Return a whole number, in quotes or without; None as for a text."""
-        text = self.text(key)
-        member = self.member(key)
-        if text is None or member is None or WHOLE.fullmatch(text):
-            return None if text is None else int(text)
-        self.problems.add(member.place, key, f"{quoted(text)} is not a whole number", "write a whole number")
-        return None
+        member, text = self.member(key), self.text(key)
+        if member is None or text is None:
+            return None
+        if not WHOLE.fullmatch(text):
+            self.problems.add(member.place, key, f"{quoted(text)} is not a whole number", "write a whole number")
+            return None
+        return int(text)
 
     def fields(self, key: str) -> Fields | None:
         """Return the fields of an object inside this one; None as for a text."""
