@@ -13,6 +13,7 @@ from warmbase.linter.rules import (
     hbase_bugs,
     java,
     keys,
+    metrics,
     nodes,
     persistence,
     requests,
@@ -31,6 +32,7 @@ MODULES: Final = (
     hbase_bugs,
     root,
     nodes,
+    metrics,
     clients,
 )
 
