@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape
 
-from warmbase.emr.cluster_spec import Setting
+if TYPE_CHECKING:
+    from warmbase.emr.cluster_spec import Setting  # a plan, which redacts overrides too, needs no cluster
 
 REDACTED: Final = "(not shown)"
 CREDENTIAL: Final = re.compile(
