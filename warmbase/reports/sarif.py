@@ -45,6 +45,8 @@ def _result(report: Report, finding: LintFinding, index: int) -> Json:
     place = " ".join(filter(None, (finding.classification, finding.property)))
     subject = f"{place}: " if place else ""
     identity = f"{finding.id} {finding.classification} {finding.property}"
+    # The address of the file is relative to the working directory where it is inside.
+    uri = Path(report.source).as_uri() if Path(report.source).is_absolute() else quote(report.source)
     return {
         "ruleId": finding.id,
         "ruleIndex": index,
@@ -54,7 +56,7 @@ def _result(report: Report, finding: LintFinding, index: int) -> Json:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(report.source)},
+                    "artifactLocation": {"uri": uri},
                     "region": {"startLine": finding.line or 1},
                 }
             }
@@ -62,8 +64,3 @@ def _result(report: Report, finding: LintFinding, index: int) -> Json:
         "partialFingerprints": {"warmbase/v1": sha256(identity.encode()).hexdigest()[:32]},
         "properties": {"consequence": finding.consequence.value},
     }
-
-
-def _uri(source: str) -> str:
-    """Return the address of a file: relative to the working directory where it is inside."""
-    return Path(source).as_uri() if Path(source).is_absolute() else quote(source)

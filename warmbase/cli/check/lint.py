@@ -54,7 +54,9 @@ def lint_page(report: Report, listed: Report, columns: int, *, every: bool) -> I
     if len(single) >= MOST_UNSORTED:
         yield from ("", styled("The worst three", bold=True))
         for rank, finding in enumerate(single[:WORST], 1):
-            yield Paragraph(text=f"{rank}. {_in_short(finding)}", indent=2, hanging=3)
+            place = f"{finding.id}, line {finding.line}" if finding.line else finding.id
+            in_short = f"{finding.consequence.value.capitalize()}: {finding.message} ({place})"
+            yield Paragraph(text=f"{rank}. {in_short}", indent=2, hanging=3)
     for consequence in Consequence:
         group = [finding for finding in single if finding.consequence is consequence]
         if group:
@@ -110,11 +112,6 @@ def _badness(finding: LintFinding) -> tuple[int, int, int]:
     return list(Consequence).index(finding.consequence), GRAVITY[finding.severity], finding.line or 0
 
 
-def _in_short(finding: LintFinding) -> str:
-    place = f"{finding.id}, line {finding.line}" if finding.line else finding.id
-    return f"{finding.consequence.value.capitalize()}: {finding.message} ({place})"
-
-
 CONTEXT_LINES: Final = 2
 NOT_TERRAFORM: Final = (
     "--fix does not write Terraform. Change the values in the .tf file by hand, or keep the classifications in a JSON "
@@ -144,7 +141,14 @@ def mend_file(file: Path, check: Callable[[], Report], options: MendOptions) -> 
         if not options.yes:
             confirm("Write these corrections?")
         for path in mending.changed:
-            _write(path, mending.before[path], mending.after[path])
+            # A file is replaced at once, with its permissions, unless it has changed since it was read.
+            target = path.resolve()
+            if target.read_bytes() != mending.before[path]:
+                fix = "run the same command again"
+                raise InvalidInput.of(
+                    where=str(path), what="is not corrected", why="the file changed meanwhile", fix=fix
+                )
+            write_whole(target, mending.after[path], target.stat().st_mode)
         echo(f"wrote {', '.join(map(str, mending.changed))}", err=True)
     return mending.report
 
@@ -159,7 +163,13 @@ def _refuse_others(mending: Mending) -> None:
 
 def _mending_parts(mending: Mending) -> Iterator[Part]:
     for path in mending.changed:
-        yield from _diff(mending, path)
+        # A unified diff, without secrets.
+        settings = [written.setting for written in mending.settings]
+        before, after = (
+            without_secrets(contents[path].decode("utf-8-sig"), settings).splitlines()
+            for contents in (mending.before, mending.after)
+        )
+        yield from unified_diff(before, after, str(path), f"{path} (mended)", n=CONTEXT_LINES, lineterm="")
     if mending.changed:
         yield ""
     count = len(mending.mended)
@@ -189,25 +199,6 @@ def _decisions(mending: Mending) -> Iterator[str]:
 
 def _has_terraform(mending: Mending) -> bool:
     return any(is_terraform(content.decode("utf-8-sig")) for content in mending.before.values())
-
-
-def _diff(mending: Mending, path: Path) -> Iterator[str]:
-    """Yield the lines of a unified diff, without secrets."""
-    settings = [written.setting for written in mending.settings]
-    before, after = (
-        without_secrets(contents[path].decode("utf-8-sig"), settings).splitlines()
-        for contents in (mending.before, mending.after)
-    )
-    yield from unified_diff(before, after, str(path), f"{path} (mended)", n=CONTEXT_LINES, lineterm="")
-
-
-def _write(path: Path, before: bytes, content: bytes) -> None:
-    """Replace a file at once, with its permissions. Raises InvalidInput where it changed since it was read."""
-    target = path.resolve()
-    if target.read_bytes() != before:
-        fix = "run the same command again"
-        raise InvalidInput.of(where=str(path), what="is not corrected", why="the file changed meanwhile", fix=fix)
-    write_whole(target, content, target.stat().st_mode)
 
 
 class LintOptions(TypedDict):
@@ -299,10 +290,26 @@ def lint(environment: str | None, **options: Unpack[LintOptions]) -> None:
 
     if options["fix"] or options["dry_run"]:
         mending = MendOptions(dry_run=options["dry_run"], yes=options["yes"])
-        report = mend_file(_file_to_mend(file, output, fix=options["fix"]), check, mending)
+        if not options["fix"]:
+            raise click.UsageError("--dry-run needs --fix")
+        if file is None:
+            raise click.UsageError("--fix needs --file FILE; correct an environment in its own file")
+        if output != "table":
+            raise click.UsageError("--fix prints a diff; omit --output")
+        report = mend_file(file, check, mending)
     else:
         report = check()
-        _print(report, _least(report, Severity(options["least"])), output, every=options["every"])
+        least = Severity(options["least"])
+        ranks = list(Severity)
+        findings = tuple(finding for finding in report.findings if ranks.index(finding.severity) <= ranks.index(least))
+        listed = replace(report, findings=findings)
+        if output == "json":
+            print_json(listed)
+        elif output == "sarif":
+            print_json(sarif_document(listed))
+        else:
+            page = summary_page()
+            page.show(lint_page(report, listed, page.columns, every=options["every"]))
     if report.replaced_release:
         echo(
             f"warmbase: checked as {report.release}, because of --release; the file has {report.replaced_release}",
@@ -310,26 +317,6 @@ def lint(environment: str | None, **options: Unpack[LintOptions]) -> None:
         )
     if report.of(Severity.ERROR) or unfilled(report) or (options["strict"] and report.of(Severity.WARNING)):
         sys.exit(ANSWER_IS_NO)
-
-
-def _file_to_mend(file: Path | None, output: str, *, fix: bool) -> Path:
-    if not fix:
-        raise click.UsageError("--dry-run needs --fix")
-    if file is None:
-        raise click.UsageError("--fix needs --file FILE; correct an environment in its own file")
-    if output != "table":
-        raise click.UsageError("--fix prints a diff; omit --output")
-    return file
-
-
-def _print(report: Report, listed: Report, output: str, *, every: bool) -> None:
-    if output == "json":
-        print_json(listed)
-    elif output == "sarif":
-        print_json(sarif_document(listed))
-    else:
-        page = summary_page()
-        page.show(lint_page(report, listed, page.columns, every=every))
 
 
 def _subject(environment: str | None, options: LintOptions) -> ClusterSpec:
@@ -349,9 +336,3 @@ def _roles(subject: ClusterSpec, group: str | None) -> Sequence[str]:
     if group is not None and subject.groups:
         raise click.UsageError("--group needs a file without instance groups; this file has them")
     return ROLES if group is None else (group,)
-
-
-def _least(report: Report, least: Severity) -> Report:
-    ranks = list(Severity)
-    findings = tuple(finding for finding in report.findings if ranks.index(finding.severity) <= ranks.index(least))
-    return replace(report, findings=findings)

@@ -20,7 +20,7 @@ from warmbase.ground.units import format_usd
 from warmbase.operations.aws.clients import Aws, environment_aws
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.canary import CONFIRMED, OPEN, REFUTED, STAGES, Verdict, stage_answers, stage_numbers, verdicts
-from warmbase.operations.canary.backstop import MINUTES, Backstop, CanaryPrice, canary_price
+from warmbase.operations.canary.backstop import MINUTES, Backstop, canary_price
 from warmbase.operations.canary.run import LAST_STAGE, Canary, CanaryRun, StageAnswer, open_run
 from warmbase.reports.markdown import paragraph, section, table
 
@@ -85,20 +85,17 @@ def _proposal(aws: Aws, environment: Environment, run: CanaryRun, numbers: tuple
     price = canary_price(environment, run, numbers)
     place = f"account {aws.account}, {environment.region}"
     if price.nodes:
-        yield Paragraph(text=_price_text(place, price))
+        nodes = " + ".join(map(str, price.nodes))
+        price_text = (
+            f"The first hour on {place}: at most {nodes} nodes, {format_usd(price.usd)} (at most"
+            f" {format_usd(price.most_usd)}; estimates). The clusters end by themselves after {MINUTES} min; stage"
+            f" {LAST_STAGE} removes the rest, which costs {format_usd(price.idle_usd_per_hour)} an hour until then."
+        )
+        yield Paragraph(text=price_text)
     else:
         yield f"Stages without a node on {place}: less than a cent."
     named = f"Stage {numbers[0]}" if len(numbers) == 1 else f"Stages {', '.join(map(str, numbers))}"
     yield Paragraph(text=f"{named}; each saves its answers in {run.directory}/ before the next begins.")
-
-
-def _price_text(place: str, price: CanaryPrice) -> str:
-    nodes = " + ".join(map(str, price.nodes))
-    return (
-        f"The first hour on {place}: at most {nodes} nodes, {format_usd(price.usd)} (at most"
-        f" {format_usd(price.most_usd)}; estimates). The clusters end by themselves after {MINUTES} min; stage"
-        f" {LAST_STAGE} removes the rest, which costs {format_usd(price.idle_usd_per_hour)} an hour until then."
-    )
 
 
 def _stage_rows(answer: StageAnswer) -> Iterator[Row]:

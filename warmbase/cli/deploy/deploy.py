@@ -97,19 +97,14 @@ def deploy(environment: str, output: str, save: Path | None, saved: Path | None,
         if not proposed.empty:
             if not switches["yes"] and not reviewed:
                 confirm("Deploy this?")
-            _carry_out(assembly, proposed, progress)
+            with environment_lock(assembly.aws, proposed.environment, "deploy"):
+                refuse_outdated(assembly, proposed, progress)
+                carry_out(deployment(assembly, proposed), progress)
+            for cluster_name in (*proposed.launches, *proposed.analytics):
+                where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
+                echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
         for line in _unheard(assembly.aws, proposed):
             echo(line, err=True)
-
-
-def _carry_out(assembly: Assembly, proposed: Proposal, progress: TerminalProgress) -> None:
-    """Deploy the proposal with the lock, and say where the records of new clusters are."""
-    with environment_lock(assembly.aws, proposed.environment, "deploy"):
-        refuse_outdated(assembly, proposed, progress)
-        carry_out(deployment(assembly, proposed), progress)
-    for cluster_name in (*proposed.launches, *proposed.analytics):
-        where = Path(proposed.environment.source).with_suffix(".launch") / cluster_name
-        echo(f"cluster {cluster_name} is running; its launch record is {where}: commit it")
 
 
 def _unheard(aws: Aws, proposed: Proposal) -> Iterator[str]:

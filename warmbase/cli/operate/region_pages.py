@@ -20,7 +20,7 @@ from warmbase.operations.hbase.rolling_restart import AvailableRestart, RestartP
 from warmbase.operations.hbase.tables import TableChange, TableChanges, TableProposal
 from warmbase.sizing.recovery.region_assignment import CacheBlocks, second_copies
 from warmbase.sizing.server.region_server import S3_TRIP_SECONDS
-from warmbase.sizing.server.restart import Restart, reopening
+from warmbase.sizing.server.restart import reopening
 
 # judgement: the shell of a step starts in 20 s, and EMR starts a step within 20 s.
 STEP_SECONDS: Final = 40
@@ -50,7 +50,14 @@ def heal_page(running: RunningCluster, proposal: HealProposal, heal: Heal) -> It
         yield "" if number else "proposed", title
     if proposal.moves:
         yield from _moves(proposal)
-    yield from _cost(proposal, len(titles))
+    seconds = proposal.move_seconds + len(titles) * STEP_SECONDS
+    most = "moves and pauses" if proposal.move_seconds > seconds / 2 else "EMR steps to start"
+    yield "time", f"{format_duration(seconds)}, most of it for {most} (estimate)"
+    yield (
+        "offline",
+        "each region for a few seconds while it moves, and again while its table is reopened; clients retry",
+    )
+    yield "dollars", "nothing"
 
 
 def _moves(proposal: HealProposal) -> Iterator[Row]:
@@ -72,17 +79,6 @@ def _moves(proposal: HealProposal) -> Iterator[Row]:
         " GETs for each store file"
     )
     yield "s3", text
-
-
-def _cost(proposal: HealProposal, stages: int) -> Iterator[Row]:
-    seconds = proposal.move_seconds + stages * STEP_SECONDS
-    most = "moves and pauses" if proposal.move_seconds > seconds / 2 else "EMR steps to start"
-    yield "time", f"{format_duration(seconds)}, most of it for {most} (estimate)"
-    yield (
-        "offline",
-        "each region for a few seconds while it moves, and again while its table is reopened; clients retry",
-    )
-    yield "dollars", "nothing"
 
 
 # judgement: the page shows the servers with the lowest locality, because a cluster may have hundreds.
@@ -160,7 +156,23 @@ def restart_page(running: RunningCluster, proposal: RestartProposal, rolled: Rol
     if isinstance(rolled, AvailableRestart):
         yield from _available_cost(proposal, rolled, launch)
     else:
-        yield from _restart_cost(len(remaining), launch.plan.restart)
+        servers = len(remaining)
+        timing = launch.plan.restart
+        one, offline = timing.seconds, timing.seconds - timing.stop_seconds
+        gate, plural = format_duration(GATE_SECONDS), "s" * (servers != 1)
+        text = (
+            f"{format_duration(servers * (one + GATE_SECONDS))}: {servers} RegionServer{plural}"
+            f" one after the other, {format_duration(one)} each, and up to {gate} until its hit ratio"
+            " is published (estimate)"
+        )
+        yield "time", text
+        text = (
+            f"the regions of the server that restarts, for {format_duration(offline)} (estimate); the master waits up"
+            f" to {format_duration(timing.retention_window_seconds)} for it before it moves them"
+        )
+        yield "offline", text
+        yield "cache", "kept: each server finds its own again"
+        yield "dollars", "nothing"
 
 
 def unfinished(proposal: RestartProposal, rolled: RollingRestart) -> tuple[str, ...]:
@@ -171,25 +183,6 @@ def unfinished(proposal: RestartProposal, rolled: RollingRestart) -> tuple[str, 
         return order
     has_finished = journal.finished if rolled.available else journal.restarted
     return tuple(server for server in order if not has_finished(server, state))
-
-
-def _restart_cost(servers: int, timing: Restart) -> Iterator[Row]:
-    """Yield what the restart of so many servers costs, by the plan."""
-    one, offline = timing.seconds, timing.seconds - timing.stop_seconds
-    gate, plural = format_duration(GATE_SECONDS), "s" * (servers != 1)
-    text = (
-        f"{format_duration(servers * (one + GATE_SECONDS))}: {servers} RegionServer{plural}"
-        f" one after the other, {format_duration(one)} each, and up to {gate} until its hit ratio"
-        " is published (estimate)"
-    )
-    yield "time", text
-    text = (
-        f"the regions of the server that restarts, for {format_duration(offline)} (estimate); the master waits up to"
-        f" {format_duration(timing.retention_window_seconds)} for it before it moves them"
-    )
-    yield "offline", text
-    yield "cache", "kept: each server finds its own again"
-    yield "dollars", "nothing"
 
 
 def _available_cost(proposal: RestartProposal, rolled: AvailableRestart, launch: Launch) -> Iterator[Row]:
@@ -277,19 +270,14 @@ def tables_page(running: RunningCluster, proposal: TableProposal, tables: TableC
     if proposal.interrupted:
         yield "continues", f"the change of {changes[0].table}, which was interrupted"
     for change in changes:
-        yield from _differences(change)
+        for family, attributes in change.before.items():
+            yield "change", f"{change.table}:{family}"
+            for name, value in attributes.items():
+                wanted = change.wanted[family][name] or NOT_SET
+                yield "", f"{name} {value or NOT_SET} -> {wanted}: {EFFECTS[name]}"
     for number, stage in enumerate(tables.stages(changes)):
         yield "" if number else "proposed", stage.title
     yield from _table_cost(proposal, running.launch)
-
-
-def _differences(change: TableChange) -> Iterator[Row]:
-    """Yield each attribute of a table that changes."""
-    for family, attributes in change.before.items():
-        yield "change", f"{change.table}:{family}"
-        for name, value in attributes.items():
-            wanted = change.wanted[family][name] or NOT_SET
-            yield "", f"{name} {value or NOT_SET} -> {wanted}: {EFFECTS[name]}"
 
 
 def _table_cost(proposal: TableProposal, launch: Launch) -> Iterator[Row]:
@@ -351,7 +339,18 @@ def compact_page(running: RunningCluster, due: Mapping[str, StoredRegion], waves
     sizes, at_once = wave_sizes(due), len(next_wave(due))
     plural = f"{len(sizes)} waves" if len(sizes) > 1 else "1 wave"
     yield "proposed", f"{plural} of at most {at_once} regions: one of each RegionServer at a time"
-    yield "time", _time(sizes, running.launch)
+    # The time at the least rate to which HBase limits compactions.
+    limit, plain = (
+        running.launch.plan.writes.settings.compaction_lower_bytes,
+        running.launch.environment.workload.compression_ratio,
+    )
+    seconds = [size * plain / limit + GATE_SECONDS for size in sizes]
+    duration = (
+        f"{format_duration(sum(seconds))}, at the {format_rate(limit)} to which HBase limits the compactions of a"
+        f" RegionServer, with {format_duration(GATE_SECONDS)} for each wave until its hit ratios are published"
+        " (estimate)"
+    )
+    yield "time", duration
     text = (
         "the blocks of a region's new files are cached again, and then its old blocks are dropped; the plan leaves"
         " room for one region of each server"
@@ -363,14 +362,3 @@ def compact_page(running: RunningCluster, due: Mapping[str, StoredRegion], waves
     )
     yield "floor", text
     yield "s3", f"{size} are read, from the caches as far as they hold them, and written"
-
-
-def _time(sizes: list[int], launch: Launch) -> str:
-    """Return how long the waves take at the least rate to which HBase limits compactions."""
-    limit, plain = launch.plan.writes.settings.compaction_lower_bytes, launch.environment.workload.compression_ratio
-    seconds = [size * plain / limit + GATE_SECONDS for size in sizes]
-    return (
-        f"{format_duration(sum(seconds))}, at the {format_rate(limit)} to which HBase limits the compactions of a"
-        f" RegionServer, with {format_duration(GATE_SECONDS)} for each wave until its hit ratios are published"
-        " (estimate)"
-    )

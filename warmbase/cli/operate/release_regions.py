@@ -15,7 +15,7 @@ from warmbase.ground.errors import Refused
 from warmbase.ground.units import format_duration, format_percent
 from warmbase.operations.aws.clients import only_reading
 from warmbase.operations.cluster.description import TerminatedNode, terminated_node
-from warmbase.sizing.plan import LostNode, Plan, ReplacedNode
+from warmbase.sizing.plan import LostNode, Plan
 
 MINUTE: Final = "%Y-%m-%d %H:%M UTC"
 
@@ -71,7 +71,14 @@ def _page(running: RunningCluster, node: TerminatedNode) -> Iterator[Part]:
     if (lost := bad_hours.lost_node) is not None:
         yield "rows", _rows(node, lost)
     if (new := bad_hours.replaced_node) is not None:
-        yield "replaced", _replacement(new)
+        regions = format_duration(new.launch_seconds + new.regions_seconds)
+        warm = (
+            f", and a warm cache after another {format_duration(new.warm_seconds)} and {new.gets:,.0f} GETs"
+            if new.warm_seconds
+            else ""
+        )
+        replacement = f"the new node has its regions {regions} after the loss{warm} (estimates)"
+        yield "replaced", replacement
 
 
 def _rows(node: TerminatedNode, lost: LostNode) -> str:
@@ -87,16 +94,6 @@ def _rows(node: TerminatedNode, lost: LostNode) -> str:
 def _waits(node: TerminatedNode, lost: LostNode) -> bool:
     """Return whether the master may still be waiting for the RegionServer of this node."""
     return datetime.now(UTC) < node.online_with_meta_at(lost)
-
-
-def _replacement(new: ReplacedNode) -> str:
-    regions = format_duration(new.launch_seconds + new.regions_seconds)
-    warm = (
-        f", and a warm cache after another {format_duration(new.warm_seconds)} and {new.gets:,.0f} GETs"
-        if new.warm_seconds
-        else ""
-    )
-    return f"the new node has its regions {regions} after the loss{warm} (estimates)"
 
 
 def _unsafe(node: TerminatedNode, lost: LostNode) -> Refused:

@@ -113,7 +113,10 @@ def _cluster(state: ClusterState, environment: str) -> Iterator[Part]:
     yield "nodes", "; ".join(nodes)
     if state.caches is not None:
         yield from _caches(state.caches)
-    yield from _boost(state, environment)
+    if state.boost is not None and state.boost.raised:
+        yield "boost", volumes_text(state.boost)
+        for warning in boost_warnings(state.boost, environment):
+            yield "", warning
     yield "drift", f"{state.differences} differences from today's plan" if state.differences else "none"
     yield "alarms", ", ".join(state.alarms) or "none"
     if state.silenced:
@@ -129,15 +132,6 @@ def _cluster(state: ClusterState, environment: str) -> Iterator[Part]:
         yield "missing", f"{', '.join(state.unprotected)}. `warmbase deploy` restores it"
     if state.usd_per_month is not None:
         yield "cost", f"{format_usd(state.usd_per_month)} a month, as planned (estimate)"
-
-
-def _boost(state: ClusterState, environment: str) -> Iterator[Row]:
-    """Yield an entry where cache volumes are raised, with a warning for those that should be back."""
-    if state.boost is None or not state.boost.raised:
-        return
-    yield "boost", volumes_text(state.boost)
-    for warning in boost_warnings(state.boost, environment):
-        yield "", warning
 
 
 def _support(state: ClusterState) -> Iterator[Row]:

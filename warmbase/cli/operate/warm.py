@@ -47,7 +47,7 @@ from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.drift import refuse_moved
 from warmbase.reports.json_text import plain
 from warmbase.sizing.recovery.boost import Boost, FillTime, ServerFill
-from warmbase.sizing.recovery.warmth import Gate, Progress, missing_fraction, slowest_seconds
+from warmbase.sizing.recovery.warmth import Gate, missing_fraction, slowest_seconds
 
 
 def volumes_text(state: BoostState) -> str:
@@ -134,7 +134,19 @@ def boost_command(environment: str, **options: Unpack[BoostOptions]) -> None:
         proposed = _end(control, state)
     else:
         chosen = fill_boost(running.launch, options["level"], running.caches(Gate()))
-        proposed = _boost(control, state, chosen, options["seconds"])
+        wanted = options["seconds"]
+        planned = chosen.boost
+        seconds = default_seconds(chosen.time.seconds) if wanted is None else wanted
+        if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
+            raise InvalidInput.of(
+                where="--for",
+                what=f"is {format_duration(seconds)}",
+                why="a boost lasts 15 minutes to 24 hours",
+                fix="for longer, plan volumes with more throughput: warmbase plan",
+            )
+        boost = CacheBoost(control=control, provision=(planned.throughput_mib_s, planned.iops), seconds=seconds)
+        boost.check(state)
+        proposed = boost.stages(), list(_proposal(chosen, state, seconds))
     if proposed is None:
         echo(f"{running.launch.plan.cluster}: no cache volume is raised")
         return
@@ -163,22 +175,6 @@ def _end(control: ClusterBoost, state: BoostState) -> Proposed | None:
     provision = f"{throughput_mib_s:,} MiB/s and {iops:,} IOPS"
     text = f"restore {len(state.raised)} volumes to {provision}, and delete the schedules"
     return BoostEnd(control=control).stages(), [("proposed", text)]
-
-
-def _boost(control: ClusterBoost, state: BoostState, chosen: FillBoost, wanted: float | None) -> Proposed:
-    """Return the boost. Raises Refused where a volume cannot be raised."""
-    planned = chosen.boost
-    seconds = default_seconds(chosen.time.seconds) if wanted is None else wanted
-    if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
-        raise InvalidInput.of(
-            where="--for",
-            what=f"is {format_duration(seconds)}",
-            why="a boost lasts 15 minutes to 24 hours",
-            fix="for longer, plan volumes with more throughput: warmbase plan",
-        )
-    boost = CacheBoost(control=control, provision=(planned.throughput_mib_s, planned.iops), seconds=seconds)
-    boost.check(state)
-    return boost.stages(), list(_proposal(chosen, state, seconds))
 
 
 class FillBoost(Struct, frozen=True, kw_only=True):
@@ -402,19 +398,16 @@ def status_page(running: RunningCluster, servers: Servers) -> Iterator[Part]:
     yield running.title
     yield f"  {'server':<19}{'share':>7}{'cached':>10}{'rate':>11}{'remaining':>10}{'hits':>7}"
     for server in servers:
-        yield _line(server)
+        cells = (
+            (7, server.share, format_percent),
+            (10, server.cached_bytes, format_size),
+            (11, server.bytes_per_second or None, format_rate),
+            (10, server.seconds, format_duration),
+            (7, server.hit_ratio, format_percent),
+        )
+        figures = "".join(f"{'-' if value is None else text(value):>{width}}" for width, value, text in cells)
+        line = f"  {server.instance:<19}{figures}  {server.verdict}".rstrip()
+        yield line
         if server.reason:
             yield Paragraph(text=server.reason, indent=4)
     yield "all", summary(servers)
-
-
-def _line(server: Progress) -> str:
-    cells = (
-        (7, server.share, format_percent),
-        (10, server.cached_bytes, format_size),
-        (11, server.bytes_per_second or None, format_rate),
-        (10, server.seconds, format_duration),
-        (7, server.hit_ratio, format_percent),
-    )
-    figures = "".join(f"{'-' if value is None else text(value):>{width}}" for width, value, text in cells)
-    return f"  {server.instance:<19}{figures}  {server.verdict}".rstrip()

@@ -100,17 +100,6 @@ def _explain_word(word: str, plan: Plan, entries: tuple[Sequence[Unstated], Sequ
 
 
 def _property_parts(entry: HBaseProperty, environment: Environment, plan: Plan) -> Iterator[Part]:
-    yield f"{entry.key} = {_rendered(entry, environment, plan)}"
-    applied = entry.applied_in(releases()[plan.release])
-    groups = " and ".join(sorted(entry.groups))
-    yield Paragraph(text=f"set in {entry.classification} for {groups}; to apply a change: {applied}", indent=2)
-    for override in environment.overrides:
-        if (override.classification, override.key) == (entry.classification, entry.key):
-            yield f"  an override: {override.where}"
-    yield from list_parts([f"  {entry.reason}", f"  source: {entry.source}"])
-
-
-def _rendered(entry: HBaseProperty, environment: Environment, plan: Plan) -> str:
     levels = classifications(environment, plan)
     values = [
         value
@@ -118,11 +107,19 @@ def _rendered(entry: HBaseProperty, environment: Environment, plan: Plan) -> str
         for path, key, value in flattened(level)
         if (path, key) == (entry.classification, entry.key)
     ]
-    return (
+    rendered = (
         f"{redacted(entry.key, values[0])} {entry.values.unit}".rstrip()
         if values
         else "not set for this cluster: the default applies"
     )
+    yield f"{entry.key} = {rendered}"
+    applied = entry.applied_in(releases()[plan.release])
+    groups = " and ".join(sorted(entry.groups))
+    yield Paragraph(text=f"set in {entry.classification} for {groups}; to apply a change: {applied}", indent=2)
+    for override in environment.overrides:
+        if (override.classification, override.key) == (entry.classification, entry.key):
+            yield f"  an override: {override.where}"
+    yield from list_parts([f"  {entry.reason}", f"  source: {entry.source}"])
 
 
 def _unknown(plan: Plan, figure: str) -> Problem:

@@ -69,22 +69,18 @@ def explore(
         echo(server.url)
         started = not no_browser and _start_browser(server.url)
         echo(f"{'' if started else 'Open this address in a browser. '}Press Ctrl-C to stop the server.", err=True)
-        _serve(server)
+        # Ctrl-C is a success; another signal ends the command as it ends any other.
+        try:
+            server.serve_forever()
+        except Stopped as stopped:
+            if stopped.exit_code != SIGNALLED + signal.SIGINT:
+                raise
 
 
 def _start_browser(url: str) -> bool:
     """Open the address in a browser with a window, and return whether one started; a text browser would hide output."""
     has_screen = sys.platform in OTHER_SYSTEMS or any(os.environ.get(name) for name in SCREENS)
     return has_screen and webbrowser.open(url)
-
-
-def _serve(server: ExplorerServer) -> None:
-    """Serve until the user presses Ctrl-C, which is a success; another signal ends the command as it ends any other."""
-    try:
-        server.serve_forever()
-    except Stopped as stopped:
-        if stopped.exit_code != SIGNALLED + signal.SIGINT:
-            raise
 
 
 def _occupied(port: int, error: OSError) -> OperationFailed:

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -138,7 +138,13 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     """
     store, name = _store(root)
     target = write or DIRECTORY / f"{name}.json"
-    choice = _sampling(chosen)
+    choice = SamplingOptions(
+        files=chosen["files"],
+        every=bool(chosen["every"]),
+        headers=bool(chosen["blocks"]),
+        seed=chosen["seed"],
+        threads=chosen["threads"],
+    )
     report, checkpoint = _inspect(store, choice, target)
     inspection = report.inspection(datetime.now(UTC).isoformat(timespec="seconds"))
     if not inspection.families:
@@ -153,16 +159,6 @@ def inspect(root: str, write: Path | None, output: str, **chosen: int) -> None:
     Page().show(report_parts(report, advised))
     named = target if target.is_absolute() else f"../{target}"
     echo(f"\nwritten: {target}\nuse it in an environment file: workload: {{inspection: {named}}}")
-
-
-def _sampling(chosen: Mapping[str, int]) -> SamplingOptions:
-    return SamplingOptions(
-        files=chosen["files"],
-        every=bool(chosen["every"]),
-        headers=bool(chosen["blocks"]),
-        seed=chosen["seed"],
-        threads=chosen["threads"],
-    )
 
 
 def _inspect(store: RootStore, choice: SamplingOptions, target: Path) -> tuple[RootReport, Checkpoint]:

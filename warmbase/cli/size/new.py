@@ -182,12 +182,25 @@ def new(name: str, *, file: Path | None, yes: bool, **values: str | None) -> Non
         if yes or not sys.stdin.isatty():
             raise _without_values(name, missing)
         try:
-            assignments |= _answers(assignments)
+            answers: dict[YamlPath, Assignment] = {}
+            for path, question in QUESTIONS.items():
+                answer = (
+                    None if path in assignments else ask(path, question, (*assignments.values(), *answers.values()))
+                )
+                if answer is not None:
+                    answers[path] = answer
+            assignments |= answers
         except click.Abort:
             raise _without_answers(name) from None
     drafted = _foreign_draft(name, foreign, assignments) if foreign else _draft(name, assignments, {})
     drafted.write()
-    _print(drafted, name)
+    environment = drafted.environment
+    echo(f"Wrote {drafted.source}. {drafted.assumed} of its values are assumptions: search for `{MARK}`.\n")
+    sized = advised_plan_of(environment, environment.active)
+    page, explorer = summary_page(), (f"warmbase explore {name}", "change the values in a browser")
+    page.show(plan_summary(name, environment, sized, page, [explorer]))
+    if not sized.meets_targets:
+        raise infeasible(environment.source, sized)
 
 
 def _assignment(option: str, text: str) -> Assignment:
@@ -213,7 +226,9 @@ def _foreign_draft(name: str, foreign: ForeignCluster, assignments: Mapping[Yaml
     from warmbase.linter.lint import refused_settings  # noqa: PLC0415 - only a file needs lint
 
     while True:
-        drafted = _draft(name, assignments, _remarks(foreign, assignments))
+        options = {path_text(path) for path, value in assignments.items() if not value.where.startswith("--from ")}
+        remarks = {path: remark for path, remark in foreign.remarks.items() if path not in options}
+        drafted = _draft(name, assignments, remarks)
         refused = (
             refused_settings(drafted.environment, drafted.environment.active) if foreign.overrides else frozenset()
         )
@@ -229,12 +244,6 @@ def _foreign_draft(name: str, foreign: ForeignCluster, assignments: Mapping[Yaml
 def _foreign_values(cluster: ForeignCluster) -> dict[YamlPath, Assignment]:
     values = ((tuple(path.split(".")), value) for path, value in cluster.values.items())
     return {path: Assignment.at(path, yaml_text(value), f"--from {cluster.spec.source}") for path, value in values}
-
-
-def _remarks(cluster: ForeignCluster, assignments: Mapping[YamlPath, Assignment]) -> dict[str, str]:
-    """Return the remarks of the file, without those on values that an option states."""
-    options = {path_text(path) for path, value in assignments.items() if not value.where.startswith("--from ")}
-    return {path: remark for path, remark in cluster.remarks.items() if path not in options}
 
 
 def _without_values(name: str, options: Sequence[str]) -> InvalidInput:
@@ -253,24 +262,3 @@ def _without_answers(name: str) -> InvalidInput:
         why="standard input has ended, so nobody can answer; nothing was written",
         fix="run it again, or answer with options: --stored 3TiB --reads 2000 --row 2KiB --region eu-west-1",
     )
-
-
-def _answers(assignments: Mapping[YamlPath, Assignment]) -> dict[YamlPath, Assignment]:
-    """Return the answers to the questions about values that no option states."""
-    answers: dict[YamlPath, Assignment] = {}
-    for path, question in QUESTIONS.items():
-        answer = None if path in assignments else ask(path, question, (*assignments.values(), *answers.values()))
-        if answer is not None:
-            answers[path] = answer
-    return answers
-
-
-def _print(file: DraftFile, name: str) -> None:
-    """Print which file was written, and its plan, which ends with the next commands."""
-    environment = file.environment
-    echo(f"Wrote {file.source}. {file.assumed} of its values are assumptions: search for `{MARK}`.\n")
-    sized = advised_plan_of(environment, environment.active)
-    page, explorer = summary_page(), (f"warmbase explore {name}", "change the values in a browser")
-    page.show(plan_summary(name, environment, sized, page, [explorer]))
-    if not sized.meets_targets:
-        raise infeasible(environment.source, sized)

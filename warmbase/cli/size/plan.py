@@ -151,7 +151,7 @@ def plan(environment: str, **options: Any) -> None:  # noqa: ANN401 - click conv
             *("other", "against", *PAGES, *steps[1:]),
         )
         _page("plan_variation").show_steps(request)
-    elif (subject := request.subject()).today.ranges:
+    elif (subject := request.subject()).ranged.today.ranges:
         request.refuse(
             "A plan from ranges has its own page: leave out OTHER, --against, --why, --cost and --all.",
             *("other", "against", *PAGES),

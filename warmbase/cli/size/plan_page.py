@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
 
 from warmbase.cli.page import Column, Paragraph, Part, Row, Style, Table, Text, rows_table, styled
@@ -14,6 +14,8 @@ from warmbase.linter.secret import redacted
 from warmbase.reports.amounts import amount_text
 from warmbase.reports.plan_text import provision_text
 from warmbase.sizing.plan import Plan
+from warmbase.sizing.server.writes import WriteResource
+from warmbase.sizing.service.resource import Resource
 
 CYAN: Final[Style] = {"fg": "cyan"}
 DIM: Final[Style] = {"dim": True}
@@ -32,45 +34,76 @@ def plan_page(plan: Plan, overrides: Sequence[Override], pages: Collection[str])
 
 def _sections(plan: Plan, overrides: Sequence[Override]) -> Iterator[tuple[Any, ...]]:
     """Yield each section: the page that it belongs to, its title, and its parts."""
-    yield "everything", "Buy", rows_table(_purchases(plan))
+    purposes = PURPOSES if plan.hdfs is None else PURPOSES | {"system": "YARN and logs"}
+    price = styled(format_usd(plan.cost.usd_per_month), bold=True)
+    purchase: list[tuple[str, Text]] = [
+        ("core", f"{plan.core.count} x {plan.core.instance_type}, each with"),
+        *(("", f"{provision_text(volume)} for {purposes[volume.purpose]}") for volume in plan.core.volumes),
+        ("primary", f"{plan.primary.count} x {plan.primary.instance_type}"),
+        ("price", price + f" a month{', ESTIMATE' if plan.prices.estimate else ''}"),
+    ]
+    yield "everything", "Buy", rows_table(purchase)
     yield "why", "What it does", rows_table(outcome(plan))
     yield "why", "Each RegionServer", rows_table(_region_server(plan))
-    yield "why", "Why", *_whys(plan)
-    yield "why", "What limits it", _limits(plan)
-    if plan.writes.offered_bytes_per_second:
-        yield "why", "What limits its writes", _write_limits(plan)
-    yield "cost", f"Cost per month, {_price_basis(plan)}", _costs(plan)
+    whys = list[Part]()
+    for path, explanation in plan.because.items():
+        whys.append(Paragraph(text=styled(path, fg="cyan") + f": {explanation.sentence}"))
+        whys.append(Paragraph(text=styled(explanation.formula, dim=True), indent=2, hanging=-2))
+    yield "why", "Why", *whys
+    used = plan.throughput.reads_per_second
+    reads = [
+        _limit_cells(one, one.max_reads_per_second, used, one.demand_per_read, "{:,.0f}".format)
+        for one in plan.throughput.resources
+    ]
+    yield "why", "What limits it", _limits_table("capacity", "per read", "max reads/s", reads)
+    if offered := plan.writes.offered_bytes_per_second:
+        writes = [
+            _limit_cells(one, one.max_bytes_per_second, offered, MIB * one.demand_per_byte, format_rate)
+            for one in plan.writes.resources
+        ]
+        yield "why", "What limits its writes", _limits_table("left by reads", "per MiB", "max writes/s", writes)
+    less = f", less {format_percent(plan.prices.discount)} on EC2" if plan.prices.discount else ""
+    basis = plan.prices.described if plan.prices.estimate else f"at prices of {plan.prices_as_of}{less}"
+    lines: list[tuple[Text, Text, str]] = [
+        *((line.item, format_usd(line.usd_per_month), line.because) for line in plan.cost.lines),
+        (styled("total", fg="cyan", bold=True), price, ""),
+        *(
+            ("boost", f"{format_usd(boost.usd_per_hour)}/h", f"only while you boost a fill: {boost_text(plan)}")
+            for boost in plan.warm_up.boosts[-1:]
+        ),
+    ]
+    columns = (Column(style=CYAN), Column(right=True, whole=True), Column(flexible=True, style=DIM))
+    yield "cost", f"Cost per month, {basis}", Table(columns=columns, rows=lines)
     if plan.alternatives:
         yield "cost", "Saves money", rows_table(_alternatives(plan))
-    if plan.warnings or plan.nearest:
-        yield "why", "Watch", rows_table(_watch_rows(plan))
+    watched: list[tuple[str, Text]] = [("nearest", reason) for reason in plan.nearest]
+    for warning in plan.warnings:
+        watched += [(warning.severity, warning.message), ("", styled(fix_line(warning.fix), dim=True))]
+    if watched:
+        yield "why", "Watch", rows_table(watched)
     if overrides:
         yield "why", "Overrides", *_overrides(overrides)
+    rejected = []
+    for rejection in plan.rejected:
+        unnamed = rejection.bottleneck and rejection.bottleneck not in rejection.reason
+        limit = f" ({rejection.bottleneck})" if unnamed else ""
+        nodes = f"{rejection.count} x {rejection.instance_type}"
+        rejected.append((nodes, format_usd(rejection.usd_per_month), rejection.reason + limit))
+    columns = (
+        Column(heading="nodes", style=CYAN, whole=True),
+        Column(heading="a month", right=True),
+        Column(heading="reason", flexible=True),
+    )
     searched = f"{plan.searched.evaluated:,} candidates evaluated, {plan.searched.pruned:,} skipped"
-    yield "everything", f"Rejected: {searched}", _rejected(plan)
+    yield "everything", f"Rejected: {searched}", Table(columns=columns, rows=rejected)
 
 
 def _overrides(overrides: Sequence[Override]) -> Iterator[Paragraph]:
     for override in overrides:
-        value = redacted(override.key, override.value)
-        yield Paragraph(text=f"{override.classification} {override.key} = {value}")
-        yield Paragraph(text=f"{override.where}: {_use(override)}", indent=2, hanging=-2)
-
-
-def _use(override: Override) -> str:
-    """Return whether the figures of the plan follow from an override, in words."""
-    is_pin = (override.classification, override.key) in PINNED
-    return "the plan uses it" if is_pin else "no figure of the plan depends on it"
-
-
-def _purchases(plan: Plan) -> Iterator[tuple[str, Text]]:
-    yield "core", f"{plan.core.count} x {plan.core.instance_type}, each with"
-    purposes = PURPOSES if plan.hdfs is None else PURPOSES | {"system": "YARN and logs"}
-    for volume in plan.core.volumes:
-        yield "", f"{provision_text(volume)} for {purposes[volume.purpose]}"
-    yield "primary", f"{plan.primary.count} x {plan.primary.instance_type}"
-    estimate = ", ESTIMATE" if plan.prices.estimate else ""
-    yield "price", styled(format_usd(plan.cost.usd_per_month), bold=True) + f" a month{estimate}"
+        is_pin = (override.classification, override.key) in PINNED
+        use = "the plan uses it" if is_pin else "no figure of the plan depends on it"
+        yield Paragraph(text=f"{override.classification} {override.key} = {redacted(override.key, override.value)}")
+        yield Paragraph(text=f"{override.where}: {use}", indent=2, hanging=-2)
 
 
 def _region_server(plan: Plan) -> Iterator[Row]:
@@ -88,67 +121,18 @@ def _region_server(plan: Plan) -> Iterator[Row]:
         yield "cache index", f"{format_size(plan.persistence.index_bytes)} on disk, saved every {interval}"
 
 
-def _whys(plan: Plan) -> Iterator[Paragraph]:
-    for path, explanation in plan.because.items():
-        yield Paragraph(text=styled(path, fg="cyan") + f": {explanation.sentence}")
-        yield Paragraph(text=styled(explanation.formula, dim=True), indent=2, hanging=-2)
-
-
-def _limits(plan: Plan) -> Table:
-    rows = []
-    for resource in plan.throughput.resources:
-        limit = resource.max_reads_per_second
-        most = f"{limit:,.0f}" if limit < float("inf") else "none"
-        demand = amount_text(resource.demand_per_read, resource.unit.removesuffix("/s"))
-        used = format_percent(plan.throughput.reads_per_second / limit)
-        rows.append((resource.name, amount_text(resource.capacity, resource.unit), demand, most, used))
-    return _limits_table("capacity", "per read", "max reads/s", rows)
-
-
-def _write_limits(plan: Plan) -> Table:
-    rows = []
-    for resource in plan.writes.resources:
-        limit = resource.max_bytes_per_second
-        most = format_rate(limit) if limit < float("inf") else "none"
-        demand = amount_text(MIB * resource.demand_per_byte, resource.unit.removesuffix("/s"))
-        used = format_percent(plan.writes.offered_bytes_per_second / limit)
-        rows.append((resource.name, amount_text(resource.capacity, resource.unit), demand, most, used))
-    return _limits_table("left by reads", "per MiB", "max writes/s", rows)
+def _limit_cells(
+    resource: Resource | WriteResource, limit: float, used: float, demand: float, text: Callable[[float], str]
+) -> tuple[str, ...]:
+    """Return the capacity of a resource, what is demanded of it, how much it carries at most, and the share in use."""
+    most = text(limit) if limit < float("inf") else "none"
+    demanded = amount_text(demand, resource.unit.removesuffix("/s"))
+    return resource.name, amount_text(resource.capacity, resource.unit), demanded, most, format_percent(used / limit)
 
 
 def _limits_table(capacity: str, demand: str, most: str, rows: Sequence[Sequence[str]]) -> Table:
     figures = (Column(heading=heading, right=True) for heading in (capacity, demand, most, "used"))
     return Table(columns=(Column(heading="resource", style=CYAN), *figures), rows=rows, wide=True)
-
-
-def _price_basis(plan: Plan) -> str:
-    if plan.prices.estimate:
-        return plan.prices.described
-    less = f", less {format_percent(plan.prices.discount)} on EC2" if plan.prices.discount else ""
-    return f"at prices of {plan.prices_as_of}{less}"
-
-
-def _costs(plan: Plan) -> Table:
-    rows = [(line.item, format_usd(line.usd_per_month), line.because) for line in plan.cost.lines]
-    total = styled("total", fg="cyan", bold=True), styled(format_usd(plan.cost.usd_per_month), bold=True), ""
-    boosts = [
-        ("boost", f"{format_usd(boost.usd_per_hour)}/h", f"only while you boost a fill: {boost_text(plan)}")
-        for boost in plan.warm_up.boosts[-1:]
-    ]
-    columns = (Column(style=CYAN), Column(right=True, whole=True), Column(flexible=True, style=DIM))
-    return Table(columns=columns, rows=[*rows, total, *boosts])
-
-
-def _rejected(plan: Plan) -> Table:
-    rows = []
-    for rejection in plan.rejected:
-        unnamed = rejection.bottleneck and rejection.bottleneck not in rejection.reason
-        limit = f" ({rejection.bottleneck})" if unnamed else ""
-        nodes = f"{rejection.count} x {rejection.instance_type}"
-        rows.append((nodes, format_usd(rejection.usd_per_month), rejection.reason + limit))
-    nodes_column = Column(heading="nodes", style=CYAN, whole=True)
-    columns = (nodes_column, Column(heading="a month", right=True), Column(heading="reason", flexible=True))
-    return Table(columns=columns, rows=rows)
 
 
 def _alternatives(plan: Plan) -> Iterator[Row]:
@@ -164,12 +148,3 @@ def _alternatives(plan: Plan) -> Iterator[Row]:
         )
         saving = f"{format_usd(alternative.saving_usd_per_month)} a month"
         yield saving, f"{attribute} {value}: {cluster}; {server}; takes effect with a major compaction"
-
-
-def _watch_rows(plan: Plan) -> Iterator[tuple[str, Text]]:
-    """Yield what to know before a deployment, with how to mend it."""
-    for reason in plan.nearest:
-        yield "nearest", reason
-    for warning in plan.warnings:
-        yield warning.severity, warning.message
-        yield "", styled(fix_line(warning.fix), dim=True)

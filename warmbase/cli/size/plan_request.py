@@ -83,8 +83,3 @@ class PlanSubject(Struct, frozen=True, kw_only=True):
     ranged: RangedDocument
     environment: Environment
     cluster: str
-
-    @property
-    def today(self) -> RangedDocument:
-        """Return the ranges that a plan for today depends on."""
-        return self.ranged.today

@@ -26,8 +26,7 @@ from warmbase.reports.plan_text import block_reads, purchase_text
 from warmbase.sizing.plan import Plan, PlannedTable, ScanExport, Throughput
 from warmbase.sizing.recovery.boost import Boost, FillLimit, Level
 from warmbase.sizing.server.restart import Restart
-from warmbase.sizing.server.system_volume import NAMENODE_REQUESTS_PER_SECOND, Hdfs
-from warmbase.sizing.workload.workload import Workload
+from warmbase.sizing.server.system_volume import NAMENODE_REQUESTS_PER_SECOND
 
 LIMITS: Final[Mapping[FillLimit, str]] = {
     "s3-streams": "the prefetch threads",
@@ -90,7 +89,19 @@ def outcome(plan: Plan) -> Iterator[Row]:
     if plan.writes.offered_bytes_per_second:
         yield "writes", _writes(plan)
     if plan.bucket_cache:
-        yield from _cache(plan)
+        # The cache that the usual hit ratios need, by the curve, which may reach none of them.
+        needs = {
+            ratio: next((size for size, predicted in plan.hit_ratio.curve if predicted >= ratio), None)
+            for ratio in USUAL_HIT_RATIOS
+        }
+        sizes = [f"{ratio * 100:.0f} % with {format_size(size)}" for ratio, size in needs.items() if size is not None]
+        hit_ratios = f"hits reach {', '.join(sizes)} in the whole cluster; " if sizes else ""
+        yield "cache", f"{hit_ratios}beyond {format_size(plan.hit_ratio.knee_bytes)} each TiB adds fewer hits"
+        warm_up = plan.warm_up
+        yield "warm-up", f"{format_duration(warm_up.prefetch_seconds)} by prefetch, limited by {warm_up.limit}"
+        if warm_up.server:
+            yield "boost", boost_text(plan)
+        yield from _cold(plan)
     yield "S3", f"{_gets(plan.s3.gets_per_hour_cold)} while cold, {_gets(plan.s3.gets_per_hour_warm)} once warm"
     export, restore = (
         format_duration(seconds) for seconds in (plan.snapshot.export_seconds, plan.snapshot.restore_seconds)
@@ -101,7 +112,9 @@ def outcome(plan: Plan) -> Iterator[Row]:
     yield "restart", _restart(plan.restart)
     if plan.hdfs:
         yield "node lost", f"HDFS has all copies again after {format_duration(plan.hdfs.recovery_seconds)} (estimate)"
-        yield "NameNode", _name_node(plan.hdfs)
+        requests = f"{format_number(round(plan.hdfs.refreshes_per_second, 1))} requests/s for block locations"
+        answered = f"a NameNode with 4 vCPUs has answered {NAMENODE_REQUESTS_PER_SECOND:,}/s"
+        yield "NameNode", f"{requests} if no block is local; {answered}"
     yield from _bad_hours(plan)
 
 
@@ -114,13 +127,6 @@ def export_text(export: ScanExport) -> str:
     time = f"a scan takes {format_duration(export.seconds)} (estimate) while the cluster serves {beside}"
     gets = f"about {export.gets:,.0f} GETs for {format_usd(export.gets_usd)}" if export.gets >= 1 else "no GETs"
     return f"{name}{time}, limited by {export.limit}; {gets}"
-
-
-def _name_node(hdfs: Hdfs) -> str:
-    requests = (
-        f"{format_number(round(hdfs.refreshes_per_second, 1))} requests/s for block locations if no block is local"
-    )
-    return f"{requests}; a NameNode with 4 vCPUs has answered {NAMENODE_REQUESTS_PER_SECOND:,}/s"
 
 
 def _reads(plan: Plan) -> Iterator[Row]:
@@ -173,15 +179,6 @@ def _writes(plan: Plan) -> str:
     writes = plan.writes
     offered, most = format_rate(writes.offered_bytes_per_second), format_rate(writes.saturation_bytes_per_second)
     return f"{offered} of cell values; HBase begins to block writes at {most}, limited by {writes.bottleneck}"
-
-
-def _cache(plan: Plan) -> Iterator[Row]:
-    yield "cache", f"{_hit_ratios(plan)}beyond {format_size(plan.hit_ratio.knee_bytes)} each TiB adds fewer hits"
-    warm_up = plan.warm_up
-    yield "warm-up", f"{format_duration(warm_up.prefetch_seconds)} by prefetch, limited by {warm_up.limit}"
-    if warm_up.server:
-        yield "boost", boost_text(plan)
-    yield from _cold(plan)
 
 
 def peak_text(plan: Plan, peak: Throughput) -> str:
@@ -260,16 +257,6 @@ def _restart(restart: Restart) -> str:
     )
 
 
-def _hit_ratios(plan: Plan) -> str:
-    """Return how much cache the usual hit ratios need, from the curve; empty where the curve reaches none of them."""
-    needs = {
-        ratio: next((size for size, predicted in plan.hit_ratio.curve if predicted >= ratio), None)
-        for ratio in USUAL_HIT_RATIOS
-    }
-    sizes = [f"{ratio * 100:.0f} % with {format_size(size)}" for ratio, size in needs.items() if size is not None]
-    return f"hits reach {', '.join(sizes)} in the whole cluster; " if sizes else ""
-
-
 def _gets(per_hour: float) -> str:
     return f"{per_hour / SECONDS_PER_HOUR:,.0f} GETs/s"
 
@@ -291,14 +278,33 @@ def plan_summary(
 
     `name` is the environment as the command line names it. `others` are further next commands, each with its purpose.
     """
-    above: list[Part] = [*_head(plan), "", *_purchase(plan), "", *_outcome(plan), ""]
-    below: list[Part] = ["", *next_lines([*_next(name, plan, environment.workload), *others], page)]
+    workload, commands = environment.workload, [(f"warmbase plan {name} --why", "every figure and its reason")]
+    if not workload.has_names:
+        twice = format_size(2 * workload.stored_bytes).replace(" ", "").replace(",", "")
+        commands.append((f"warmbase plan {name} --set workload.stored={twice}", "twice the data"))
+    if any(part.growth_per_month for part in workload.parts):
+        commands.append((f"warmbase plan {name} --months 24", "when the next node is due"))
+    if plan.meets_targets:
+        commands.append((f"warmbase deploy {name} --dry-run", "what would be deployed"))
+    above: list[Part] = [*_purchase_and_outcome(plan), ""]
+    below: list[Part] = ["", *next_lines([*commands, *others], page)]
     fixed, reasons, room = len(page.lines([*above, *below])), list[Row](), 0
     for named, counts in ((SOME, False), (0, False), (0, True)):
         if room < LEAST_WATCH_LINES:
             reasons = list(_reasons(plan, name, environment, named, counts=counts))
             room = MOST_LINES - fixed - len(page.lines(reasons)) - 1
-    watch = _watch(plan, name, page, max(room, LEAST_WATCH_LINES))
+    # The gravest messages first, in the lines that are left; the others are counted.
+    messages = [*plan.nearest, *(warning.message for warning in plan.warnings if warning.id not in IN_OUTCOME)]
+    titles = {0: "Nearest" if plan.nearest else "Watch"} | {len(plan.nearest): "Watch"}
+    watch: list[Row] = []
+    for number, message in enumerate(messages):
+        title, rest = titles.get(number, ""), len(messages) - number
+        following = [*watch, (title, message)]
+        if len(page.lines(following)) + (rest > 1) > max(room, LEAST_WATCH_LINES):
+            kind = f"note{'s' * (rest > 1)}" if title else "more"
+            watch.append((title, f"{rest} {kind}: warmbase explain {name} watch"))
+            break
+        watch = following
     return [*above, *reasons, *([""] if watch else []), *watch, *below]
 
 
@@ -307,23 +313,20 @@ def cluster_heading(environment: str, cluster: str, rest: str) -> Styled:
     return styled(f"{environment} / {cluster}", bold=True) + f"   {rest}"
 
 
-def _head(plan: Plan) -> Iterator[Styled]:
+def _purchase_and_outcome(plan: Plan) -> Iterator[Part]:
+    """Yield the head of the page, what to buy, and what the cluster does in good hours and in bad ones."""
     yield cluster_heading(plan.environment, plan.cluster, f"{plan.mode.title}   {plan.release}, {plan.prices.region}")
     if not plan.meets_targets:
         missed = "no cluster meets its targets; this is the nearest" if not plan.feasible else "misses its targets"
         yield styled(missed, fg="red", bold=True)
-
-
-def _purchase(plan: Plan) -> Iterator[Row]:
     primaries = f"{plan.primary.count} x {plan.primary.instance_type} primary node{'s' * (plan.primary.count > 1)}"
     nodes = purchase_text(plan.core.instance_type, plan.core.count, plan.core.volumes)
+    yield ""
     yield "Buy", f"{nodes}; {primaries}"
     basis = "estimated prices" if plan.prices.estimate else f"prices of {plan.prices_as_of}"
     rate = f"less {format_percent(plan.prices.discount)}" if plan.prices.discount else "on demand"
     yield "", f"{format_usd(plan.cost.usd_per_month)} a month {rate} ({basis}; --cost)"
-
-
-def _outcome(plan: Plan) -> Iterator[Row]:
+    yield ""
     load, offered = plan.throughput, plan.throughput.offered_reads_per_second
     rate = f"{load.reads_per_second:,.0f} reads/s"
     if offered is not None and load.reads_per_second < offered:
@@ -345,12 +348,7 @@ def _outcome(plan: Plan) -> Iterator[Row]:
     if plan.writes.offered_bytes_per_second:
         most = format_rate(plan.writes.saturation_bytes_per_second)
         yield "Writes", f"{format_rate(plan.writes.offered_bytes_per_second)}; HBase begins to block writes at {most}"
-    yield from _tables(plan)
-    yield from _bad_hour_rows(plan)
-
-
-def _tables(plan: Plan) -> Iterator[Row]:
-    """Yield a row with the tables that have the lowest hit ratios, and of equal ones the slowest; `--why` shows all."""
+    # The tables with the lowest hit ratios, and of equal ones the slowest.
     tables = sorted(plan.tables, key=lambda table: (table.hit_ratio, -table.p99_latency_ms))
     named = [
         f"{table.name} {format_percent(table.hit_ratio) if table.cached else 'not cached'},"
@@ -363,10 +361,7 @@ def _tables(plan: Plan) -> Iterator[Row]:
         figures = "hit ratio, p99 and cost" if costs else "hit ratio and p99"
         more = [f"{len(tables) - SOME} more (--why)"] if len(tables) > SOME else []
         yield "Tables", f"{figures}: {'; '.join(named + more)}"
-
-
-def _bad_hour_rows(plan: Plan) -> Iterator[Row]:
-    cold, offered = plan.bad_hours.cold, plan.throughput.offered_reads_per_second
+    cold = plan.bad_hours.cold
     if cold is not None and plan.bucket_cache:
         warm = f"caches full after {format_duration(plan.warm_up.prefetch_seconds)}"
         served = f"{cold.reads_per_second:,.0f} reads/s at first"
@@ -411,34 +406,8 @@ def _reasons(plan: Plan, name: str, environment: Environment, named: int, *, cou
         yield "Overrides", f"{' and '.join([', '.join(names)] * bool(names) + others)} (--why)"
 
 
-def _watch(plan: Plan, environment: str, page: Page, room: int) -> list[Row]:
-    """Return what to know before a deployment, the gravest first, in so many lines; the rest is counted."""
-    messages = [*plan.nearest, *(warning.message for warning in plan.warnings if warning.id not in IN_OUTCOME)]
-    titles = {0: "Nearest" if plan.nearest else "Watch"} | {len(plan.nearest): "Watch"}
-    rows: list[Row] = []
-    for number, message in enumerate(messages):
-        title, rest = titles.get(number, ""), len(messages) - number
-        following = [*rows, (title, message)]
-        if len(page.lines(following)) + (rest > 1) > room:
-            kind = f"note{'s' * (rest > 1)}" if title else "more"
-            return [*rows, (title, f"{rest} {kind}: warmbase explain {environment} watch")]
-        rows = following
-    return rows
-
-
 def next_lines(commands: Iterable[Command], page: Page) -> Iterator[Styled]:
     """Yield the commands, with what they are for where both fit on a line; a broken command could not be copied."""
     for number, (command, purpose) in enumerate(commands):
         label, line = f"{'' if number else 'Next':<{page.label}}", f"{command}   {purpose}"
         yield styled(label, fg=page.accent) + (line if page.label + len(line) <= page.columns else command)
-
-
-def _next(environment: str, plan: Plan, workload: Workload) -> Iterator[Command]:
-    twice = format_size(2 * workload.stored_bytes).replace(" ", "").replace(",", "")
-    yield f"warmbase plan {environment} --why", "every figure and its reason"
-    if not workload.has_names:
-        yield f"warmbase plan {environment} --set workload.stored={twice}", "twice the data"
-    if any(part.growth_per_month for part in workload.parts):
-        yield f"warmbase plan {environment} --months 24", "when the next node is due"
-    if plan.meets_targets:
-        yield f"warmbase deploy {environment} --dry-run", "what would be deployed"

@@ -44,10 +44,10 @@ def show_steps(request: PlanRequest) -> None:
     subject = request.subject()
     if request.tornado:
         request.refuse_markdown("A tornado")
-        _show_tornado(subject.today, subject.cluster, request.output)
+        _show_tornado(subject.ranged.today, subject.cluster, request.output)
     elif request.frontier:
         # Raises InvalidInput if the plan for today depends on ranges.
-        environment = environment_of(subject.today.document)
+        environment = environment_of(subject.ranged.today.document)
         request.refuse_markdown("A frontier")
         _show_frontier(environment, subject.cluster, request.frontier, request.output)
     else:
@@ -58,9 +58,9 @@ def show_steps(request: PlanRequest) -> None:
 def show_decision(request: PlanRequest, subject: PlanSubject) -> None:
     """Print the cluster with the least mean regret. Raises Infeasible where none meets the targets in any sample."""
     request.refuse_markdown("A plan from ranges")
-    count = len(subject.today.ranges)
+    count = len(subject.ranged.today.ranges)
     echo(f"planning {samples_text(request.samples)} of {count} range{'s' * (count > 1)}", err=True)
-    page = decision_page(subject.today, subject.cluster, request.sampling)
+    page = decision_page(subject.ranged.today, subject.cluster, request.sampling)
     if request.output == "json":
         print_json(page.document())
         return

@@ -17,7 +17,6 @@ from warmbase.reports.explorer.drawing import (
     PRICES,
     Axis,
     Bar,
-    BarPlot,
     LinePlot,
     Mark,
     Place,
@@ -30,7 +29,7 @@ from warmbase.reports.explorer.drawing import (
     hits_place,
     inputs_place,
 )
-from warmbase.sizing.plan import ColdHours, Plan
+from warmbase.sizing.plan import Plan
 from warmbase.sizing.recovery.boost import ServerFill
 from warmbase.sizing.recovery.warmth import HOURS, RESTART_HOURS, FirstDay, first_day
 from warmbase.sizing.search.alternatives import cache_price
@@ -53,7 +52,11 @@ def day_plot(plan: Plan) -> LinePlot | None:
     day, cold = first_day(plan), plan.bad_hours.cold
     if day is None or cold is None:
         return None
-    events = (_start(plan, cold), *_events(plan, day))
+    offered = plan.throughput.offered_reads_per_second
+    served = f"{cold.reads_per_second:,.0f}{'' if offered is None else f' of {offered:,.0f}'} reads/s"
+    text = f"The caches are empty: the cluster serves {served}, which cause {cold.gets_per_second:,.0f} GETs/s."
+    start = Event(text=text, label="start", hours=0.0, hit_ratio=0.0)
+    events = (start, *_events(plan, day))
     lines = (
         Series(name="under the load", points=day.course, style=1),
         Series(name="fill without reads", points=day.fill, style=2),
@@ -95,13 +98,6 @@ def _full(plan: Plan, day: FirstDay) -> Event:
     gets = f"{plan.s3.gets_per_hour_warm / SECONDS_PER_HOUR:,.0f} GETs/s"
     text = f"After {full}, the caches are full. Warm, the p99 is {p99}, and reads cause {gets}."
     return Event(text=text, label="full", hours=day.full_hours, hit_ratio=day.hit_ratio(day.full_hours))
-
-
-def _start(plan: Plan, cold: ColdHours) -> Event:
-    offered = plan.throughput.offered_reads_per_second
-    served = f"{cold.reads_per_second:,.0f}{'' if offered is None else f' of {offered:,.0f}'} reads/s"
-    text = f"The caches are empty: the cluster serves {served}, which cause {cold.gets_per_second:,.0f} GETs/s."
-    return Event(text=text, label="start", hours=0.0, hit_ratio=0.0)
 
 
 def _boost(plan: Plan, server: ServerFill) -> str:
@@ -207,9 +203,22 @@ def plots(plan: Plan, prices: PriceTable) -> Plots:
     cache_bytes = cache.size_mib * MIB * plan.core.count if cache else None
     hits = hit_ratio_plot(plan.hit_ratio, cache_bytes, cache_price(plan, prices), "cache of the whole cluster")
     memory = (Bar(name=PARTS.get(part, part), value=size) for part, size in plan.memory.parts.items())
+    load = plan.throughput
+    bars = (
+        Bar(
+            name=resource.name,
+            value=load.reads_per_second / resource.max_reads_per_second,
+            strong=resource.name == load.bottleneck,
+        )
+        for resource in load.resources
+    )
     return Plots(
         lines={"hits": hits, "cold": _cold(plan), "day": day_plot(plan)},
-        bars={"resources": _resources(plan), "memory": bar_plot("size", memory), "cost": cost_plot(plan.cost)},
+        bars={
+            "resources": bar_plot("share", bars, shortest=1.0),
+            "memory": bar_plot("size", memory),
+            "cost": cost_plot(plan.cost),
+        },
     )
 
 
@@ -239,16 +248,3 @@ def _cold(plan: Plan) -> LinePlot | None:
             Series(name=warm, points=((0, offered), (end, offered)), style=2),
         ),
     )
-
-
-def _resources(plan: Plan) -> BarPlot:
-    load = plan.throughput
-    bars = (
-        Bar(
-            name=resource.name,
-            value=load.reads_per_second / resource.max_reads_per_second,
-            strong=resource.name == load.bottleneck,
-        )
-        for resource in load.resources
-    )
-    return bar_plot("share", bars, shortest=1.0)

@@ -31,15 +31,66 @@ def trino_dashboards(plan: TrinoPlan, region: str) -> Mapping[str, str]:
 
 def trino_boards(plan: TrinoPlan) -> Mapping[str, tuple[Graph, ...]]:
     """Return the graphs of the one dashboard, from the cluster to its workers, and from the state to its causes."""
+    hit_rate = Graph(
+        title="HitRate per minute, all workers, weighted by bytes",
+        lines=_ratio("ReadFromCache", "ReadFromRemote", "hit rate"),
+        unit="hit rate",
+        most=1.0,
+        marks=_marks(plan),
+    )
+    worst = Graph(
+        title="HitRate per minute, worst worker",
+        lines=(GraphLine(of=f"MIN({_of('HitRate', 'Minimum')})", id="worst", label="lowest hit rate"),),
+        unit="hit rate",
+        most=1.0,
+        marks=_marks(plan),
+    )
+    by_worker = Graph(
+        title="HitRate per minute, by worker",
+        lines=(GraphLine(of=_of("HitRate", "Average"), id="rates"),),
+        unit="hit rate",
+        most=1.0,
+        marks=_marks(plan),
+    )
+    hit_rate_of_reads = Graph(
+        title="Share of reads that the caches answer, all workers, weighted by reads",
+        lines=_ratio("CacheReads", "RemoteReads", "share of reads"),
+        unit="share of reads",
+        most=1.0,
+    )
+    reads = Graph(
+        title="Reads per second, all workers",
+        lines=(
+            GraphLine(of=f"SUM({_of('CacheReads', 'Sum')}) / {MINUTE}", id="cached", label="from the caches"),
+            GraphLine(of=f"SUM({_of('RemoteReads', 'Sum')}) / {MINUTE}", id="fetched", label="GETs to S3"),
+        ),
+        unit="reads/s",
+    )
+    space = Graph(
+        title="Bytes of cached pages, by worker",
+        lines=(GraphLine(of=f"{_of('SpaceUsed', 'Average')} / {GIB}", id="used"),),
+        unit="GiB",
+        marks=(
+            Mark(value=plan.cache.size_gib, label="planned size of a worker's cache"),
+            Mark(value=round(plan.warm_cache_bytes / GIB, 1), label="planned when warm"),
+        ),
+    )
+    fits = plan.cache.pages >= plan.cache.working_set_pages
+    expected = "none planned" if fits else "planned, because not the whole working set fits"
+    evictions = Graph(
+        title=f"Pages evicted per second, all workers ({expected})",
+        lines=(GraphLine(of=f"SUM({_of('PagesEvicted', 'Sum')}) / {MINUTE}", id="evicted", label="evicted"),),
+        unit="pages/s",
+    )
     graphs = (
-        _hit_rate(plan),
-        _worst(plan),
-        _by_worker(plan),
-        _hit_rate_of_reads(),
+        hit_rate,
+        worst,
+        by_worker,
+        hit_rate_of_reads,
         _bytes(),
-        _reads(),
-        _space(plan),
-        _evictions(plan),
+        reads,
+        space,
+        evictions,
         disk_graph(TRINO_METRICS["DiskUsed"], "Fullest cache volume in use, by worker"),
         _workers(plan),
     )
@@ -66,45 +117,6 @@ def _ratio(cached: str, fetched: str, label: str) -> tuple[GraphLine, GraphLine,
     )
 
 
-def _hit_rate(plan: TrinoPlan) -> Graph:
-    return Graph(
-        title="HitRate per minute, all workers, weighted by bytes",
-        lines=_ratio("ReadFromCache", "ReadFromRemote", "hit rate"),
-        unit="hit rate",
-        most=1.0,
-        marks=_marks(plan),
-    )
-
-
-def _worst(plan: TrinoPlan) -> Graph:
-    return Graph(
-        title="HitRate per minute, worst worker",
-        lines=(GraphLine(of=f"MIN({_of('HitRate', 'Minimum')})", id="worst", label="lowest hit rate"),),
-        unit="hit rate",
-        most=1.0,
-        marks=_marks(plan),
-    )
-
-
-def _by_worker(plan: TrinoPlan) -> Graph:
-    return Graph(
-        title="HitRate per minute, by worker",
-        lines=(GraphLine(of=_of("HitRate", "Average"), id="rates"),),
-        unit="hit rate",
-        most=1.0,
-        marks=_marks(plan),
-    )
-
-
-def _hit_rate_of_reads() -> Graph:
-    return Graph(
-        title="Share of reads that the caches answer, all workers, weighted by reads",
-        lines=_ratio("CacheReads", "RemoteReads", "share of reads"),
-        unit="share of reads",
-        most=1.0,
-    )
-
-
 def _bytes() -> Graph:
     return Graph(
         title="ReadFromCache and ReadFromRemote per second, all workers",
@@ -113,39 +125,6 @@ def _bytes() -> Graph:
             GraphLine(of=f"SUM({_of('ReadFromRemote', 'Sum')}) / {MINUTE * MIB}", id="fetched", label="ReadFromRemote"),
         ),
         unit="MiB/s",
-    )
-
-
-def _reads() -> Graph:
-    return Graph(
-        title="Reads per second, all workers",
-        lines=(
-            GraphLine(of=f"SUM({_of('CacheReads', 'Sum')}) / {MINUTE}", id="cached", label="from the caches"),
-            GraphLine(of=f"SUM({_of('RemoteReads', 'Sum')}) / {MINUTE}", id="fetched", label="GETs to S3"),
-        ),
-        unit="reads/s",
-    )
-
-
-def _space(plan: TrinoPlan) -> Graph:
-    return Graph(
-        title="Bytes of cached pages, by worker",
-        lines=(GraphLine(of=f"{_of('SpaceUsed', 'Average')} / {GIB}", id="used"),),
-        unit="GiB",
-        marks=(
-            Mark(value=plan.cache.size_gib, label="planned size of a worker's cache"),
-            Mark(value=round(plan.warm_cache_bytes / GIB, 1), label="planned when warm"),
-        ),
-    )
-
-
-def _evictions(plan: TrinoPlan) -> Graph:
-    fits = plan.cache.pages >= plan.cache.working_set_pages
-    expected = "none planned" if fits else "planned, because not the whole working set fits"
-    return Graph(
-        title=f"Pages evicted per second, all workers ({expected})",
-        lines=(GraphLine(of=f"SUM({_of('PagesEvicted', 'Sum')}) / {MINUTE}", id="evicted", label="evicted"),),
-        unit="pages/s",
     )
 
 
@@ -207,9 +186,19 @@ def trino_alarms(plan: TrinoPlan) -> tuple[Alarm, ...]:
     """Return every metric alarm. None of them notifies anybody: composite alarms do."""
     name = emr_cluster_name(plan.environment, plan.cluster)
     advice = f"Run {_plan(plan)} to see how long queries take then."
+    server_silent = alarm_below(
+        name="server-silent",
+        watched=_of_workers("Answering", "SUM"),
+        threshold=plan.workers.count,
+        periods=SILENT_MINUTES,
+        missing="breaching",
+        description=f"Fewer than {plan.workers.count} workers have answered on their nodes for {SILENT_MINUTES} "
+        "minutes. Trino or its node is down, or the node's metrics timer has stopped, and then no other alarm sees "
+        f"that node. Run {_status(plan)} to see which nodes the cluster has.",
+    )
     alarms = (
         core_node_missing(plan.workers.count, advice),
-        _server_silent(plan),
+        server_silent,
         *_of_hit_rate(plan),
         _disk_full(plan),
     )
@@ -245,19 +234,6 @@ def _status(plan: TrinoPlan) -> str:
 
 def _plan(plan: TrinoPlan) -> str:
     return f"warmbase plan {plan.environment} --cluster {plan.cluster}"
-
-
-def _server_silent(plan: TrinoPlan) -> Alarm:
-    return alarm_below(
-        name="server-silent",
-        watched=_of_workers("Answering", "SUM"),
-        threshold=plan.workers.count,
-        periods=SILENT_MINUTES,
-        missing="breaching",
-        description=f"Fewer than {plan.workers.count} workers have answered on their nodes for {SILENT_MINUTES} "
-        "minutes. Trino or its node is down, or the node's metrics timer has stopped, and then no other alarm sees "
-        f"that node. Run {_status(plan)} to see which nodes the cluster has.",
-    )
 
 
 def _of_hit_rate(plan: TrinoPlan) -> Iterator[Alarm]:

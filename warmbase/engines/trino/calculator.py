@@ -84,25 +84,21 @@ def compared_caches(question: TrinoQuestion, world: World) -> dict[CacheKind, Ca
 
 def compared_cache(question: TrinoQuestion, world: World, kind: CacheKind) -> CacheComparison | None:
     """Return the cheapest cluster with this kind of cache, nothing pinned; None if no instance type has it."""
-    workers = replace(question.choice.workers, type=None, count=None, volumes=None)
-    choice = replace(question.choice, workers=workers)
+    unpinned = replace(question.choice.workers, type=None, count=None, volumes=None)
+    choice = replace(question.choice, workers=unpinned)
     search = TrinoSearch(choice=choice, world=world, new_network=question.new_network, caches=(kind,))
     try:
         best = search.run()[0]
     except LookupError:
         return None
-    return _compared(search, best)
-
-
-def _compared(search: TrinoSearch, best: Evaluated) -> CacheComparison:
-    workers, queries = best.workers, _queries(best.workers)
-    gets = workers.demand(workers.hit_ratio(workers.count)).gets * search.choice.workload.queries_per_second
+    workers = best.workers
+    ratio = workers.hit_ratio(workers.count)
     return CacheComparison(
         workers=CoreGroup(instance_type=workers.instance.name, count=workers.count, volumes=workers.volumes),
         cache_gib=workers.cache_gib,
-        hit_ratio=workers.hit_ratio(workers.count),
-        queries=queries,
-        gets_per_second=gets,
+        hit_ratio=ratio,
+        queries=_queries(workers),
+        gets_per_second=workers.demand(ratio).gets * choice.workload.queries_per_second,
         cost=search.cost(workers),
         missed=best.shortfalls,
     )
@@ -112,6 +108,37 @@ def _plan(question: TrinoQuestion, world: World, best: Evaluated, cost: Cost) ->
     workers, choice = best.workers, question.choice
     ratio = workers.hit_ratio(workers.count)
     gets = workers.demand(ratio).gets * choice.workload.queries_per_second
+    scan, copies = workers.scan, min(choice.preferred_hosts, workers.count)
+    total = scan.popularity.total_blocks
+    cached = min(total, cached_pages(choice, workers.cache_gib, workers.count))
+    cache = TrinoCache(
+        size_gib=workers.cache_gib,
+        directories=workers.cache.count,
+        preferred_hosts=choice.preferred_hosts,
+        page_bytes=PAGE_BYTES,
+        pages=cached,
+        working_set_pages=total,
+        amplification=workers.scan.amplification,
+    )
+    # The fewest queries after which cold misses are a point at most of all reads of pages.
+    low, high = 0.0, MOST_READS * total
+    while high - low > max(1.0, low * WARM_TOLERANCE):
+        middle = (low + high) / 2
+        low, high = (low, middle) if cold_misses(scan.popularity, middle) <= WARM_TOLERANCE else (middle, high)
+    queries = high / scan.pages_of_query * copies
+    warmth = Warmth(queries=queries, hours=queries / choice.workload.queries_per_second / SECONDS_PER_HOUR)
+    memory = QueryMemory(
+        heap_bytes=workers.heap_bytes,
+        page_index_bytes=workers.page_index_bytes,
+        query_bytes_per_worker=workers.query_bytes,
+        query_bytes=workers.query_bytes * workers.survivors,
+    )
+    # The curve is over the cache of the whole cluster.
+    pages = [total * step / CURVE_STEPS for step in range(CURVE_STEPS + 1)]
+    curve = tuple((math.ceil(held * copies * PAGE_BYTES), scan.hit_ratio(held)) for held in pages)
+    above = [share - held / total for held, (_, share) in zip(pages, curve, strict=True)]
+    knee = curve[int(np.argmax(above))] if max(above) > KNEE_RISE else curve[-1]
+    hit_ratio = HitRatio(predicted=ratio, curve=curve, knee_bytes=knee[0])
     return TrinoPlan(
         environment=question.environment,
         cluster=choice.name,
@@ -124,11 +151,11 @@ def _plan(question: TrinoQuestion, world: World, best: Evaluated, cost: Cost) ->
         coordinator=PrimaryGroup(
             instance_type=choice.coordinator_type or COORDINATOR_TYPE, count=1, volumes=PRIMARY_VOLUMES
         ),
-        cache=_cache(workers),
-        hit_ratio=_hit_ratio(workers),
+        cache=cache,
+        hit_ratio=hit_ratio,
         queries=_queries(workers),
-        warmth=_warmth(workers),
-        memory=_memory(workers),
+        warmth=warmth,
+        memory=memory,
         gets_per_second=gets,
         export=export(question.stored_bytes, workers, world.prices),
         cost=cost,
@@ -137,30 +164,6 @@ def _plan(question: TrinoQuestion, world: World, best: Evaluated, cost: Cost) ->
         warnings=(),
         rejected=(),
     )
-
-
-def _cache(workers: Workers) -> TrinoCache:
-    total = workers.scan.popularity.total_blocks
-    return TrinoCache(
-        size_gib=workers.cache_gib,
-        directories=workers.cache.count,
-        preferred_hosts=workers.choice.preferred_hosts,
-        page_bytes=PAGE_BYTES,
-        pages=min(total, cached_pages(workers.choice, workers.cache_gib, workers.count)),
-        working_set_pages=total,
-        amplification=workers.scan.amplification,
-    )
-
-
-def _hit_ratio(workers: Workers) -> HitRatio:
-    """Return the hit ratio, and its curve over the cache of the whole cluster."""
-    scan, copies = workers.scan, min(workers.choice.preferred_hosts, workers.count)
-    total = scan.popularity.total_blocks
-    pages = [total * step / CURVE_STEPS for step in range(CURVE_STEPS + 1)]
-    curve = tuple((math.ceil(cached * copies * PAGE_BYTES), scan.hit_ratio(cached)) for cached in pages)
-    above = [ratio - cached / total for cached, (_, ratio) in zip(pages, curve, strict=True)]
-    knee = curve[int(np.argmax(above))] if max(above) > KNEE_RISE else curve[-1]
-    return HitRatio(predicted=workers.hit_ratio(workers.count), curve=curve, knee_bytes=knee[0])
 
 
 def _queries(workers: Workers) -> Queries:
@@ -196,26 +199,6 @@ def _after_loss_seconds(workers: Workers) -> float:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _warmth(workers: Workers) -> Warmth:
-    """Return the fewest queries after which cold misses are a point at most of all reads of pages."""
-    scan = workers.scan
-    low, high = 0.0, MOST_READS * scan.popularity.total_blocks
-    while high - low > max(1.0, low * WARM_TOLERANCE):
-        middle = (low + high) / 2
-        low, high = (low, middle) if cold_misses(scan.popularity, middle) <= WARM_TOLERANCE else (middle, high)
-    queries = high / scan.pages_of_query * min(workers.choice.preferred_hosts, workers.count)
-    return Warmth(queries=queries, hours=queries / workers.choice.workload.queries_per_second / SECONDS_PER_HOUR)
-
-
-def _memory(workers: Workers) -> QueryMemory:
-    return QueryMemory(
-        heap_bytes=workers.heap_bytes,
-        page_index_bytes=workers.page_index_bytes,
-        query_bytes_per_worker=workers.query_bytes,
-        query_bytes=workers.query_bytes * workers.survivors,
-    )
 
 
 def _rejected(best: Evaluated, others: Sequence[Evaluated]) -> Iterator[RejectedType]:

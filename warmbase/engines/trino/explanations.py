@@ -37,13 +37,24 @@ WHOLE_PAGES = "Trino 476 AlluxioInputHelper: whole pages are fetched and kept"
 
 def explanations(plan: TrinoPlan, chosen: Workers) -> Explanations:
     """Return the explanations by the path of the figure."""
+    export = explain(
+        "stored / (workers * cores * rate) / hour",
+        "Hive reads {stored} from a snapshot and writes it as Parquet on {workers} of {cores}: {rate} per core"
+        " (estimate).",
+        "an estimate; nobody measured the rate",
+        stored=setting(plan.export.stored_bytes, "B", "workload.stored"),
+        workers=figure(plan.workers.count, "nodes", "workers.count"),
+        cores=computed(chosen.instance.vcpus, "cores", f"instance type {chosen.instance.name}"),
+        rate=constant(trino_plan, "EXPORT_BYTES_PER_CORE_SECOND", "B/s"),
+        hour=HOUR,
+    )
     return dict(
         (
             *_workers(plan, chosen),
             *_cache(plan, chosen),
             *_queries(plan, chosen),
             *_memory(plan, chosen),
-            ("export.hours", _export(plan, chosen)),
+            ("export.hours", export),
         )
     )
 
@@ -284,18 +295,4 @@ def _memory(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation
             worker=figure(plan.memory.query_bytes_per_worker, "B", "memory.query_bytes_per_worker"),
             survivors=computed(chosen.survivors, "workers", "workers.count less targets.lost_nodes"),
         ),
-    )
-
-
-def _export(plan: TrinoPlan, chosen: Workers) -> Explanation:
-    return explain(
-        "stored / (workers * cores * rate) / hour",
-        "Hive reads {stored} from a snapshot and writes it as Parquet on {workers} of {cores}: {rate} per core"
-        " (estimate).",
-        "an estimate; nobody measured the rate",
-        stored=setting(plan.export.stored_bytes, "B", "workload.stored"),
-        workers=figure(plan.workers.count, "nodes", "workers.count"),
-        cores=computed(chosen.instance.vcpus, "cores", f"instance type {chosen.instance.name}"),
-        rate=constant(trino_plan, "EXPORT_BYTES_PER_CORE_SECOND", "B/s"),
-        hour=HOUR,
     )

@@ -138,7 +138,9 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         elif "none" in self.caches:
             bytes_per_second = instance.network_sustained_bytes_per_second
         else:
-            bytes_per_second = max(instance.ebs_sustained_bytes_per_second, _drive_bytes_per_second(instance))
+            # No cache uses the drives of an instance that has several.
+            drive_bytes_per_second = nvme_volume(instance).bytes_per_second if instance.nvme_disks == 1 else 0.0
+            bytes_per_second = max(instance.ebs_sustained_bytes_per_second, drive_bytes_per_second)
         alone = max(workload.cpu_seconds / instance.vcpus, workload.scanned_bytes / bytes_per_second) / servers
         return alone <= most_seconds_alone(self.choice, servers) * (1 + MARGIN)
 
@@ -288,11 +290,6 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
             cache_gib=cache_gib,
             volumes=volumes,
         )
-
-
-def _drive_bytes_per_second(instance: InstanceType) -> float:
-    """Return the rate of the instance's own drive; 0 if it has none, or several, which no cache uses."""
-    return nvme_volume(instance).bytes_per_second if instance.nvme_disks == 1 else 0.0
 
 
 def _cache_gib(choice: TrinoChoice, pages: float, servers: int) -> int:

@@ -163,24 +163,20 @@ def _resources(workers: Workers, servers: int, demanded: Demand) -> Iterator[Res
         demand_per_read=demanded.network_bytes,
     )
     if workers.has_cache:
-        yield from _disk_resources(workers, servers, demanded)
+        cache = workers.cache
+        disk_bytes, disk_ios = cache.count * cache.bytes_per_second, cache.count * cache.iops
+        if workers.kind == "ebs":
+            disk_bytes = min(disk_bytes, instance.ebs_sustained_bytes_per_second)
+            disk_ios = min(disk_ios, instance.ebs_sustained_iops)
+        throughput, iops = DISK_RESOURCES[workers.kind]
+        yield Resource(name=throughput, capacity=servers * disk_bytes, unit="B/s", demand_per_read=demanded.disk_bytes)
+        yield Resource(name=iops, capacity=servers * disk_ios, unit="IO/s", demand_per_read=demanded.disk_ios)
     yield Resource(
         name="s3-requests",
         capacity=S3_PREFIXES * S3_GETS_PER_SECOND_PER_PREFIX,
         unit="GET/s",
         demand_per_read=demanded.gets,
     )
-
-
-def _disk_resources(workers: Workers, servers: int, demanded: Demand) -> Iterator[Resource]:
-    instance, cache = workers.instance, workers.cache
-    disk_bytes, disk_ios = cache.count * cache.bytes_per_second, cache.count * cache.iops
-    if workers.kind == "ebs":
-        disk_bytes = min(disk_bytes, instance.ebs_sustained_bytes_per_second)
-        disk_ios = min(disk_ios, instance.ebs_sustained_iops)
-    throughput, iops = DISK_RESOURCES[workers.kind]
-    yield Resource(name=throughput, capacity=servers * disk_bytes, unit="B/s", demand_per_read=demanded.disk_bytes)
-    yield Resource(name=iops, capacity=servers * disk_ios, unit="IO/s", demand_per_read=demanded.disk_ios)
 
 
 BUDGET: Final = "budget"

@@ -184,7 +184,12 @@ class Handler(BaseHTTPRequestHandler):
         kind = self._name()
         if kind not in ANSWERS:
             raise Refusal(HTTPStatus.NOT_FOUND)
-        request = PageRequest.parse(kind, self._body())
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get_content_type() != JSON:
+            raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        if not LENGTH.fullmatch(length) or int(length) > MOST_BYTES:
+            raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        request = PageRequest.parse(kind, self.rfile.read(int(length)))
         if request.question.column not in {"", *self.server.subject.engine.columns}:
             raise Refusal(HTTPStatus.BAD_REQUEST)
         return JSON, self.server.answer(request)
@@ -199,14 +204,6 @@ class Handler(BaseHTTPRequestHandler):
         if not secrets.compare_digest(token.encode(), self.server.token.encode()) or len(rest) != len(["name", ""]):
             raise Refusal(HTTPStatus.NOT_FOUND)
         return rest[0]
-
-    def _body(self) -> bytes:
-        length = self.headers.get("Content-Length", "")
-        if self.headers.get_content_type() != JSON:
-            raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        if not LENGTH.fullmatch(length) or int(length) > MOST_BYTES:
-            raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        return self.rfile.read(int(length))
 
     def _refuse(self, status: HTTPStatus) -> None:
         # The connection would parse a body that was not read as the next request.

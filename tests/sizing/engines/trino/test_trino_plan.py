@@ -25,6 +25,7 @@ from warmbase.engines.trino.cached_scan import PAGE_BYTES, CachedScan
 from warmbase.engines.trino.calculator import trino_plan
 from warmbase.engines.trino.request import ScanWorkload, TrinoChoice
 from warmbase.engines.trino.search import TrinoSearch
+from warmbase.engines.trino.section import LEAST_QUERY_SECONDS
 from warmbase.engines.trino.workers import COORDINATION_SECONDS, most_seconds_alone, straggler_factor
 from warmbase.ground.units import GIB, MIB, SECONDS_PER_HOUR, TIB
 from warmbase.sizing import gp3
@@ -284,3 +285,7 @@ def test_a_query_that_no_cluster_answers_in_time_has_the_nearest_plan() -> None:
 def test_families_without_a_worker_have_none() -> None:
     with pytest.raises(LookupError, match="x9z"):
         TrinoSearch(choice=with_workers(CHOICE, families=("x9z",)), world=WORLD).run()
+
+
+def test_a_target_is_longer_than_the_start_of_a_query() -> None:
+    assert LEAST_QUERY_SECONDS == COORDINATION_SECONDS
