@@ -107,9 +107,7 @@ def test_more_volumes_of_the_same_size_fill_no_faster() -> None:
     assert one.cold is not None
     assert four.cold is not None
     # Reads use the first volume only, so prefetch has the others to itself.
-    assert four.cold_start(4).course.prefetch_seconds == pytest.approx(
-        one.cold_start(4).course.prefetch_seconds, rel=0.05
-    )
+    assert four.cold.course.prefetch_seconds == pytest.approx(one.cold.course.prefetch_seconds, rel=0.05)
     assert four.cold.prefetching.blocks_per_second <= one.cold.prefetching.blocks_per_second
 
 

@@ -11,7 +11,6 @@ lost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise
 from statistics import linear_regression
 from typing import Final, Literal, TypeAlias
@@ -107,18 +106,46 @@ def progress(instance: str, minutes: Sequence[CacheMinute], target: Target, gate
     """Return how full a cache is, from its published minutes in the order of time."""
     if not minutes:
         return Progress(instance=instance, verdict="unknown", reason="no figures were published in the last minutes")
-    recent = _RecentMinutes(recent=tuple(minutes[-RATE_MINUTES - 1 :]), target=target, gate=gate)
-    verdict, reason = recent.verdict()
-    missing_bytes = max(0.0, gate.share * target.warm_bytes - recent.cached_bytes)
+    recent = minutes[-RATE_MINUTES - 1 :]
+    now, is_whole, half = recent[-1], len(recent) > RATE_MINUTES, len(recent) // 2
+    cached_bytes = now.fill * target.cache_bytes
+    share = min(1.0, cached_bytes / target.warm_bytes)
+    # The slope of the fill since it last began to grow; too few minutes say nothing.
+    first = next((number for number, (a, b) in enumerate(pairwise(recent)) if b.fill > a.fill), 0)
+    growing, bytes_per_second = recent[first:], 0.0
+    if len(growing) >= LEAST_MINUTES:
+        times, fills = [minute.at_seconds for minute in growing], [minute.fill for minute in growing]
+        bytes_per_second = target.cache_bytes * linear_regression(times, fills).slope
+    grows = bytes_per_second * RATE_MINUTES * MINUTE_SECONDS > LEAST_GROWTH * target.warm_bytes
+    turns_over = now.fill >= EVICTING_FRACTION and any(minute.evictions > 0 for minute in recent)
+    hit_ratio, older, newer = (_hit_ratio(part) for part in (recent[-RATIO_MINUTES:], recent[:half], recent[half:]))
+    rises = older is not None and newer is not None and newer - older > LEAST_RISE
+    if gate.hit_ratio is not None:
+        is_warm = hit_ratio is not None and hit_ratio >= gate.hit_ratio
+    else:  # a cache that was to hold everything and evicts is not warm
+        is_warm = share >= gate.share and not (target.fits and turns_over)
+    verdict: Verdict = "filling"
+    reason = ""
+    if is_warm:
+        verdict = "warm"
+    elif turns_over and is_whole and not rises:
+        verdict, reason = "turning over", "the cache is full and evicts, and its hit ratio does not rise"
+    elif not grows and (turns_over or not is_whole):
+        reason = "its rate is not known yet"
+    elif not grows and gate.hit_ratio is not None and (rises or hit_ratio is None):
+        reason = "its hit ratio rises" if rises else "too few reads for a hit ratio"
+    elif not grows:
+        verdict, reason = "not filling", f"nothing was added for {RATE_MINUTES} minutes although the cache has room"
+    missing_bytes = max(0.0, gate.share * target.warm_bytes - cached_bytes)
     return Progress(
         instance=instance,
         verdict=verdict,
         reason=reason,
-        share=recent.share,
-        cached_bytes=recent.cached_bytes,
-        bytes_per_second=recent.bytes_per_second,
-        seconds=missing_bytes / recent.bytes_per_second if recent.grows and missing_bytes else None,
-        hit_ratio=recent.hit_ratio,
+        share=share,
+        cached_bytes=cached_bytes,
+        bytes_per_second=bytes_per_second,
+        seconds=missing_bytes / bytes_per_second if grows and missing_bytes else None,
+        hit_ratio=hit_ratio,
     )
 
 
@@ -127,80 +154,9 @@ def missing_fraction(servers: Sequence[Progress]) -> float:
     return max((1.0 - (server.share or 0.0) for server in servers), default=1.0)
 
 
-class _RecentMinutes(Struct, frozen=True, kw_only=True, dict=True):
-    """The last minutes of one cache, beside its target and the condition for warm."""
-
-    recent: tuple[CacheMinute, ...]
-    target: Target
-    gate: Gate
-
-    @property
-    def cached_bytes(self) -> float:
-        return self.recent[-1].fill * self.target.cache_bytes
-
-    @property
-    def share(self) -> float:
-        return min(1.0, self.cached_bytes / self.target.warm_bytes)
-
-    @property
-    def hit_ratio(self) -> float | None:
-        return _hit_ratio(self.recent[-RATIO_MINUTES:])
-
-    @cached_property
-    def bytes_per_second(self) -> float:
-        return self.target.cache_bytes * _growth(self.recent)
-
-    @property
-    def grows(self) -> bool:
-        return self.bytes_per_second * RATE_MINUTES * MINUTE_SECONDS > LEAST_GROWTH * self.target.warm_bytes
-
-    @property
-    def turns_over(self) -> bool:
-        """Return whether the cache is full and evicts."""
-        return self.recent[-1].fill >= EVICTING_FRACTION and any(minute.evictions > 0 for minute in self.recent)
-
-    @property
-    def is_warm(self) -> bool:
-        """Return whether the condition holds. A cache that was to hold everything and evicts is not warm."""
-        if self.gate.hit_ratio is not None:
-            return self.hit_ratio is not None and self.hit_ratio >= self.gate.hit_ratio
-        return self.share >= self.gate.share and not (self.target.fits and self.turns_over)
-
-    def verdict(self) -> tuple[Verdict, str]:
-        """Return the verdict, with its reason where the figures do not show it."""
-        if self.is_warm:
-            return "warm", ""
-        is_whole, rises = len(self.recent) > RATE_MINUTES, _rises(self.recent)
-        if self.turns_over and is_whole and not rises:
-            return "turning over", "the cache is full and evicts, and its hit ratio does not rise"
-        if self.grows:
-            return "filling", ""
-        if self.turns_over or not is_whole:
-            return "filling", "its rate is not known yet"
-        if self.gate.hit_ratio is not None and (rises or self.hit_ratio is None):
-            return "filling", "its hit ratio rises" if rises else "too few reads for a hit ratio"
-        return "not filling", f"nothing was added for {RATE_MINUTES} minutes although the cache has room"
-
-
-def _growth(recent: Sequence[CacheMinute]) -> float:
-    """Return the slope of the fill per second since it last began to grow; 0 where there are too few minutes."""
-    first = next((number for number, (a, b) in enumerate(pairwise(recent)) if b.fill > a.fill), 0)
-    growing = recent[first:]
-    if len(growing) < LEAST_MINUTES:
-        return 0.0
-    return linear_regression([minute.at_seconds for minute in growing], [minute.fill for minute in growing]).slope
-
-
 def _hit_ratio(minutes: Sequence[CacheMinute]) -> float | None:
     hits, reads = sum(minute.hits for minute in minutes), sum(minute.hits + minute.misses for minute in minutes)
     return hits / reads if minutes and reads >= LEAST_READS * len(minutes) else None
-
-
-def _rises(recent: Sequence[CacheMinute]) -> bool:
-    """Return whether the hit ratio of the newer half is higher than that of the older half."""
-    half = len(recent) // 2
-    before, now = _hit_ratio(recent[:half]), _hit_ratio(recent[half:])
-    return before is not None and now is not None and now - before > LEAST_RISE
 
 
 Course = tuple[tuple[float, float], ...]

@@ -23,7 +23,7 @@ from typing import Final, Literal
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
 from warmbase.ground.instance import InstanceType
@@ -371,7 +371,8 @@ def volume_shortfall(inputs: SizingInputs, instance: InstanceType, servers: int)
 def _cache_volumes(inputs: SizingInputs, instance: InstanceType, survivors: int) -> NodeVolumes:
     """Return the volumes for the caches that they can hold."""
     volumes = fewest_cache_volumes(inputs, instance, _cache_sizes_mib(inputs, survivors), survivors)
-    return volumes.where(volumes.count > 0)
+    fits = volumes.count > 0
+    return NodeVolumes(**{name: sizes[fits] for name, sizes in asdict(volumes).items()})
 
 
 def _provisioned(nodes: NodeChoice, volumes: NodeVolumes) -> CostGrid | None:

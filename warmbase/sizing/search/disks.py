@@ -199,17 +199,6 @@ class NodeVolumes(Struct, frozen=True, kw_only=True):
     ios_per_second: Floats
     carries: Switches
 
-    def where(self, rows: Switches) -> NodeVolumes:
-        """Return the volumes for some of the sizes."""
-        return NodeVolumes(
-            cache_mib=self.cache_mib[rows],
-            size_gib=self.size_gib[rows],
-            count=self.count[rows],
-            bytes_per_second=self.bytes_per_second[rows],
-            ios_per_second=self.ios_per_second[rows],
-            carries=self.carries[rows],
-        )
-
 
 def data_volumes(inputs: SizingInputs, instance: InstanceType, servers: int) -> NodeVolumes:
     """Return the volumes for the data in HDFS, which share the load evenly; a single row."""
