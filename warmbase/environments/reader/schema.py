@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, Discriminator, Tag, WithJsonSchema
 
-from warmbase.engines.engine import ENGINES
+from warmbase.engines.engine import ENGINES, OTHER_TITLES
 from warmbase.environments.environment import (
     ACCOUNT_PSEUDO_PARAMETER,
     EMR_TAG,
@@ -296,7 +296,7 @@ class EnvironmentFile(Section):
     )
     clusters: dict[ClusterName, AnyCluster] = yaml_key(
         "The clusters of the environment by name: one active cluster, replicas of it, and analytics clusters, which run"
-        " Trino.",
+        f" {OTHER_TITLES}.",
         examples=[{"blue": {"role": "active"}}],
         min_length=1,
     )
