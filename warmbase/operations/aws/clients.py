@@ -264,6 +264,11 @@ class Aws:
         return self._session.get_partition_for_region(region)
 
 
+def entries(paginator: Any, key: str, **parameters: object) -> list[Any]:  # noqa: ANN401 - of any service
+    """Return the entries under this key in all pages of an answer. Raises botocore's errors."""
+    return [entry for page in paginator.paginate(**parameters) for entry in page.get(key, ())]
+
+
 def environment_aws(environment: Environment, variables: Mapping[str, str], gate: Gate = only_reading) -> Aws:
     """Return the clients for an environment, in its region.
 

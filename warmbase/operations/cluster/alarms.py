@@ -24,7 +24,7 @@ from msgspec import Struct
 from warmbase.dashboards.alarm import is_alarm_of
 from warmbase.environments.names import emr_cluster_name
 from warmbase.ground.values import EqualButFor
-from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.aws.errors import DENIED, error_code, translated
 from warmbase.operations.aws.progress import Say, turns
 
@@ -218,14 +218,13 @@ def _is_active(aws: Aws, rule: str) -> bool:
 def _active_rules(aws: Aws, **alarm: str) -> list[str]:
     """Return the names of the rules that are active now, or mute one alarm; none where CloudWatch has no mute rules."""
     try:
-        paginator: Any = aws.cloudwatch.get_paginator("list_alarm_mute_rules")
-        pages = paginator.paginate(Statuses=["ACTIVE"], **alarm)
-        arns = [rule["AlarmMuteRuleArn"] for page in pages for rule in page.get("AlarmMuteRuleSummaries", ())]
+        paginator = aws.cloudwatch.get_paginator("list_alarm_mute_rules")
+        rules = entries(paginator, "AlarmMuteRuleSummaries", Statuses=["ACTIVE"], **alarm)
     except ClientError as error:
         if error_code(error) not in NOT_OFFERED:
             raise
         return []
-    return [arn.rpartition("alarm-mute-rule:")[2] for arn in arns]
+    return [rule["AlarmMuteRuleArn"].rpartition("alarm-mute-rule:")[2] for rule in rules]
 
 
 PENDING: Final = "PendingConfirmation"
@@ -297,13 +296,12 @@ def read_topics(aws: Aws, environment: str, cluster_name: str, email: str | None
     topics = []
     try:
         for arn in sorted({topic for alarm in composites.values() for topic in alarm.get("AlarmActions", ())}):
-            pages: Any = aws.sns.get_paginator("list_subscriptions_by_topic").paginate(TopicArn=arn)
-            entries = [entry for page in pages for entry in page["Subscriptions"]]
+            paginator = aws.sns.get_paginator("list_subscriptions_by_topic")
             subscriptions = tuple(
                 Subscription(
                     protocol=one["Protocol"], endpoint=one["Endpoint"], confirmed=one["SubscriptionArn"] != PENDING
                 )
-                for one in entries
+                for one in entries(paginator, "Subscriptions", TopicArn=arn)
             )
             topics.append(AlarmTopic(arn=arn, subscriptions=subscriptions, wanted=email))
     except ClientError as error:
@@ -386,10 +384,8 @@ def _alarms(aws: Aws, environment: str, cluster_name: str) -> tuple[Mapping[str,
 
 def _actions(aws: Aws, composite: str) -> list[Any]:
     """Return the actions in the history of a composite alarm, newest first."""
-    pages: Any = aws.cloudwatch.get_paginator("describe_alarm_history").paginate(
-        AlarmName=composite, AlarmTypes=["CompositeAlarm"], HistoryItemType="Action"
-    )
-    return [item for page in pages for item in page["AlarmHistoryItems"]]
+    paginator, types = aws.cloudwatch.get_paginator("describe_alarm_history"), ["CompositeAlarm"]
+    return entries(paginator, "AlarmHistoryItems", AlarmName=composite, AlarmTypes=types, HistoryItemType="Action")
 
 
 def _action(aws: Aws, composite: str, topic: str, earlier: int) -> Any:  # noqa: ANN401 - an item of the history

@@ -30,11 +30,12 @@ from warmbase.configurations.launch import Launch
 from warmbase.environments.names import BOOST_ROLE, BOOST_TAG, boost_group, cluster_stack
 from warmbase.facts.prices import price_table
 from warmbase.ground.errors import OperationFailed, Problem, Refused
-from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.aws.errors import AGAIN, error_code, translated
 from warmbase.operations.aws.progress import Say, Stage, turns
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.drift import Basis
+from warmbase.operations.cluster.stack import core_nodes
 from warmbase.sizing.gp3 import INCLUDED_IOPS, INCLUDED_MIB_S, Provision, gp3_volume
 from warmbase.sizing.recovery.boost import extra_usd_per_hour
 
@@ -187,24 +188,17 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
 
     def _volumes(self) -> dict[str, CacheVolume]:
         aws, described, modifications = self.aws, list[Any](), dict[str, Any]()
-        pages: Any = aws.emr.get_paginator("list_instances").paginate(
-            ClusterId=self.cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=["RUNNING"]
-        )
-        names = [
-            volume["VolumeId"] for page in pages for node in page["Instances"] for volume in node.get("EbsVolumes", ())
-        ]
+        nodes = core_nodes(aws, self.cluster_id, "RUNNING")
+        names = [volume["VolumeId"] for node in nodes for volume in node.get("EbsVolumes", ())]
         if names:
-            described = [
-                volume
-                for page in aws.ec2.get_paginator("describe_volumes").paginate(VolumeIds=names)
-                for volume in page["Volumes"]
-                if volume["Size"] == self.size_gib and volume["VolumeType"] == "gp3"
-            ]
+            attached = entries(aws.ec2.get_paginator("describe_volumes"), "Volumes", VolumeIds=names)
+            described = [one for one in attached if one["Size"] == self.size_gib and one["VolumeType"] == "gp3"]
         if described:
             # A filter, because EC2 refuses the ids of volumes that were never modified.
-            filters: Any = [{"Name": "volume-id", "Values": [volume["VolumeId"] for volume in described]}]
-            pages = aws.ec2.get_paginator("describe_volumes_modifications").paginate(Filters=filters)
-            modifications = {entry["VolumeId"]: entry for page in pages for entry in page["VolumesModifications"]}
+            filters = [{"Name": "volume-id", "Values": [volume["VolumeId"] for volume in described]}]
+            paginator = aws.ec2.get_paginator("describe_volumes_modifications")
+            changes = entries(paginator, "VolumesModifications", Filters=filters)
+            modifications = {entry["VolumeId"]: entry for entry in changes}
         volumes = {}
         for volume in described:
             latest = modifications.get(volume["VolumeId"], {})
@@ -221,8 +215,8 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
     def _ways_back(self) -> dict[str, WayBack]:
         aws, ways = self.aws, dict[str, WayBack]()
         try:
-            pages: Any = aws.scheduler.get_paginator("list_schedules").paginate(GroupName=self.group)
-            names = [schedule["Name"] for page in pages for schedule in page["Schedules"]]
+            paginator = aws.scheduler.get_paginator("list_schedules")
+            names = [schedule["Name"] for schedule in entries(paginator, "Schedules", GroupName=self.group)]
         except ClientError as error:
             if error_code(error) != NO_GROUP:
                 raise

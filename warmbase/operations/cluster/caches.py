@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from warmbase.configurations.launch import Launch
 from warmbase.ground.errors import Infeasible, Refused
-from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.aws.errors import AGAIN, translated
 from warmbase.operations.aws.progress import turns
 from warmbase.operations.cluster.hbase_control import CacheReads
@@ -98,15 +98,10 @@ def reads_since(aws: Aws, cluster_id: str, instances: Iterable[str], since: date
 
 
 def _instances(aws: Aws, cluster_id: str) -> list[str]:
-    pages: Any = aws.cloudwatch.get_paginator("list_metrics").paginate(
-        Namespace=NAMESPACE, MetricName="Fill", Dimensions=[{"Name": "ClusterId", "Value": cluster_id}]
-    )
-    dimensions = [
-        {dimension["Name"]: dimension["Value"] for dimension in metric["Dimensions"]}
-        for page in pages
-        for metric in page["Metrics"]
-    ]
-    return sorted({dimension["InstanceId"] for dimension in dimensions if "InstanceId" in dimension})
+    paginator, of_cluster = aws.cloudwatch.get_paginator("list_metrics"), [{"Name": "ClusterId", "Value": cluster_id}]
+    metrics = entries(paginator, "Metrics", Namespace=NAMESPACE, MetricName="Fill", Dimensions=of_cluster)
+    dimensions = [dimension for metric in metrics for dimension in metric["Dimensions"]]
+    return sorted({dimension["Value"] for dimension in dimensions if dimension["Name"] == "InstanceId"})
 
 
 def _figures(
@@ -138,18 +133,15 @@ def _series(
             metric = {"Namespace": NAMESPACE, "MetricName": name, "Dimensions": dimensions}
             statistic = {"Metric": metric, "Period": PERIOD_SECONDS, "Stat": FIGURES[name]}
             queries.append({"Id": f"q{number}", "MetricStat": statistic})
-        pages: Any = aws.cloudwatch.get_paginator("get_metric_data").paginate(
-            MetricDataQueries=queries, StartTime=period[0], EndTime=period[1]
-        )
-        for page in pages:
-            for result in page["MetricDataResults"]:
-                query = some[int(result["Id"].removeprefix("q"))]
-                values.setdefault(query, {}).update(zip(result["Timestamps"], result["Values"], strict=True))
+        paginator = aws.cloudwatch.get_paginator("get_metric_data")
+        times = {"StartTime": period[0], "EndTime": period[1]}
+        for result in entries(paginator, "MetricDataResults", MetricDataQueries=queries, **times):
+            query = some[int(result["Id"].removeprefix("q"))]
+            values.setdefault(query, {}).update(zip(result["Timestamps"], result["Values"], strict=True))
         yield from ((*query, pairs) for query, pairs in values.items() if pairs)
 
 
 Servers = tuple[Progress, ...]
-HOPELESS: Final = ("turning over", "not filling")
 
 
 def refuse_uncached(launch: Launch) -> None:
@@ -206,7 +198,7 @@ def wait_until_warm(
         watch(servers)
         if servers and all(server.verdict == "warm" for server in servers):
             return True
-        if hopeless := [server for server in servers if server.verdict in HOPELESS]:
+        if hopeless := [server for server in servers if server.verdict in FIXES]:
             raise Infeasible.of(
                 where=", ".join(server.instance for server in hopeless),
                 what="will not get warmer",

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from warmbase.emr.cluster_state import ENDED, has_ended
 from warmbase.environments.environment import Environment, Root
 from warmbase.ground.errors import OperationFailed, Refused
-from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.aws.errors import MISSING, error_code, translated
 from warmbase.operations.cluster.stack import state_of, unknown_cluster
 
@@ -44,15 +44,13 @@ def writes_to(aws: Aws, cluster: str, root: Root) -> bool:
     # Of each kind of node: those that EMR last applied, and those that it is to apply.
     kinds: list[Iterable[Any]] = []
     if described.get("InstanceCollectionType") == FLEETS:
-        for page in aws.emr.get_paginator("list_instance_fleets").paginate(ClusterId=cluster):
-            for fleet in page["InstanceFleets"]:
-                kinds += [kind.get("Configurations", ()) for kind in fleet.get("InstanceTypeSpecifications", ())]
+        for fleet in entries(aws.emr.get_paginator("list_instance_fleets"), "InstanceFleets", ClusterId=cluster):
+            kinds += [kind.get("Configurations", ()) for kind in fleet.get("InstanceTypeSpecifications", ())]
     else:
-        for listed in aws.emr.get_paginator("list_instance_groups").paginate(ClusterId=cluster):
-            for group in listed["InstanceGroups"]:
-                kinds.append(group.get("Configurations", ()))
-                if "LastSuccessfullyAppliedConfigurations" in group:
-                    kinds.append(group["LastSuccessfullyAppliedConfigurations"])
+        for group in entries(aws.emr.get_paginator("list_instance_groups"), "InstanceGroups", ClusterId=cluster):
+            kinds.append(group.get("Configurations", ()))
+            if "LastSuccessfullyAppliedConfigurations" in group:
+                kinds.append(group["LastSuccessfullyAppliedConfigurations"])
     for settings in [{**common, **_properties(configurations)} for configurations in kinds] or [common]:
         place = OBJECT_STORE.fullmatch(settings.get("hbase.rootdir", "").strip())
         is_replica = settings.get("hbase.emr.readreplica.enabled", "").strip().lower() == "true"
@@ -204,12 +202,11 @@ def writers(aws: Aws, root: Root, own: str | None) -> Iterator[str]:
     Raises botocore's errors.
     """
     # Without a filter by state, which could not name a state that is new.
-    for page in aws.emr.get_paginator("list_clusters").paginate():
-        for cluster in page["Clusters"]:
-            if cluster["Status"]["State"] in ENDED:
-                continue
-            if cluster["Id"] != own and writes_to(aws, cluster["Id"], root):
-                yield f"{cluster['Id']} ({cluster['Name']}), {cluster['Status']['State']}"
+    for cluster in entries(aws.emr.get_paginator("list_clusters"), "Clusters"):
+        if cluster["Status"]["State"] in ENDED:
+            continue
+        if cluster["Id"] != own and writes_to(aws, cluster["Id"], root):
+            yield f"{cluster['Id']} ({cluster['Name']}), {cluster['Status']['State']}"
 
 
 ACTIVE: Final = "active.cluster.suffix.id"
@@ -238,12 +235,11 @@ def written_since_release(aws: Aws, root: Root) -> datetime | None:
     """Return when a cluster last wrote to the root, if that is later than the claim; S3 has both times."""
     bucket = root.bucket_in(aws.account)
     released = aws.s3.get_object(Bucket=bucket, Key=root.claim_key)["LastModified"]
-    pages: Any = aws.s3.get_paginator("list_objects_v2")
+    paginator = aws.s3.get_paginator("list_objects_v2")
     written = (
         file["LastModified"]
         for directory in FLUSHED
-        for page in pages.paginate(Bucket=bucket, Prefix=f"{root.prefix}/{directory}")
-        for file in page.get("Contents", ())
+        for file in entries(paginator, "Contents", Bucket=bucket, Prefix=f"{root.prefix}/{directory}")
     )
     last = max(written, default=released)
     return last if last > released else None

@@ -22,7 +22,7 @@ from warmbase.environments.names import cluster_id_parameter, cluster_stack
 from warmbase.ground.errors import InvalidInput, Refused
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import AGAIN, MISSING, error_code, translated
-from warmbase.operations.cluster.stack import described_stack, status_of
+from warmbase.operations.cluster.stack import core_nodes, described_stack, status_of
 from warmbase.sizing.plan import LostNode
 
 FAILED_CREATION: Final = frozenset({"CREATE_FAILED", "ROLLBACK_FAILED"})
@@ -216,8 +216,7 @@ def terminated_node(aws: Aws, cluster_id: str, name: str | None = None) -> Termi
     or if no node has ended.
     """
     with translated(f"could not list the nodes of {cluster_id}", AGAIN):
-        pages: Any = aws.emr.get_paginator("list_instances").paginate(ClusterId=cluster_id, InstanceGroupTypes=["CORE"])
-        nodes: list[Any] = [node for page in pages for node in page["Instances"]]
+        nodes = core_nodes(aws, cluster_id)
     # EMR also lists nodes that it could not launch, which were never ready and had no regions.
     ended = [
         node

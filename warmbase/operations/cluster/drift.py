@@ -36,7 +36,7 @@ from warmbase.environments.launch_record import LaunchRecord
 from warmbase.environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack, stacks_around
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import OperationFailed, Refused
-from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.aws.errors import error_code, translated
 from warmbase.operations.cluster.alarms import DescribedAlarm, described_alarms, read_silence
 from warmbase.operations.cluster.claims import NOBODY, claim_of
@@ -388,8 +388,7 @@ def trace_basis(aws: Aws, environment: Environment, unrecorded: Iterable[str]) -
     for name in sorted({emr_cluster_name(environment.name, cluster_name) for cluster_name in unrecorded}):
         launches = [
             (cluster["Status"]["Timeline"]["CreationDateTime"], cluster["Id"])
-            for page in aws.emr.get_paginator("list_clusters").paginate()
-            for cluster in page["Clusters"]
+            for cluster in entries(aws.emr.get_paginator("list_clusters"), "Clusters")
             if cluster["Name"] == name
         ]
         facts[f"last cluster named {name}"] = max(launches)[1] if launches else "none"

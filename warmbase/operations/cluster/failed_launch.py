@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from warmbase.environments.names import cluster_id_parameter, cluster_stack, emr
 from warmbase.facts.prices import price_table
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.ground.units import HOURS_PER_MONTH, format_usd
-from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.progress import Say, Stage
 from warmbase.operations.cluster.description import described_groups, stack_cluster
@@ -87,8 +87,8 @@ def find_failed_launches(aws: Aws, environment: Environment) -> tuple[FailedLaun
     where AWS does not answer, InvalidInput for a launch record that was edited.
     """
     with translated(f"could not look for failed launches of {environment.name}", "run the same command again"):
-        pages = aws.emr.get_paginator("list_clusters").paginate()
-        clusters: Any = [one for page in pages for one in page["Clusters"] if one["Status"]["State"] not in ENDED]
+        all_clusters = entries(aws.emr.get_paginator("list_clusters"), "Clusters")
+        clusters = [one for one in all_clusters if one["Status"]["State"] not in ENDED]
         launches = []
         for cluster_name in environment.cluster_names:
             stack, record = cluster_stack(environment.name, cluster_name), launch_records(environment).get(cluster_name)
@@ -266,11 +266,10 @@ def way_out(aws: Aws, stack: str, status: str) -> tuple[str, str]:
     if DELETE in command and stack.endswith(CLUSTER_STACK):
         # Each cluster of the stack that may run, with its state: those that it lists, and those of its name.
         name, identity = stack.removesuffix(CLUSTER_STACK), stack_cluster(aws, stack)
-        for page in aws.emr.get_paginator("list_clusters").paginate():
-            for cluster in page["Clusters"]:
-                is_ours = cluster["Id"] == identity or cluster["Name"] == name
-                if is_ours and cluster["Status"]["State"] not in ENDED:
-                    running[cluster["Id"]] = cluster["Status"]["State"]
+        for cluster in entries(aws.emr.get_paginator("list_clusters"), "Clusters"):
+            is_ours = cluster["Id"] == identity or cluster["Name"] == name
+            if is_ours and cluster["Status"]["State"] not in ENDED:
+                running[cluster["Id"]] = cluster["Status"]["State"]
     if not running:
         return means, f"run {command.format(stack=stack)}, then run the same command again"
     means += "".join(f"; cluster {cluster} is {state}" for cluster, state in running.items())

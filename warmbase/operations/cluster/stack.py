@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any, Final, Literal
 
 from botocore.exceptions import ClientError
@@ -15,7 +16,7 @@ from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import launch_records
 from warmbase.environments.names import cluster_stack
 from warmbase.ground.errors import OperationFailed, Problem, Refused
-from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.progress import Say, turns
 
@@ -64,9 +65,12 @@ class Events:
         for _ in turns(LONGEST_SECONDS, FIRST_POLL_SECONDS, STACK_POLL_SECONDS):
             # Asked for before its events: what it says has its event.
             status = status_of(self._aws, self._stack)
-            for event in self._new():
-                began = True
-                say(_line(event))
+            new = list(takewhile(lambda event: event["EventId"] not in self._past_ids, self.every()))
+            self._past_ids.update(event["EventId"] for event in new)
+            for event in reversed(new):
+                began, why = True, event.get("ResourceStatusReason")
+                reason = f": {why}" if why and event["ResourceStatus"].endswith("FAILED") else ""
+                say(f"{event['LogicalResourceId']} {event['ResourceStatus']}{reason}")
             if status is None or (began and not status.endswith("_IN_PROGRESS")):
                 return status
         raise OperationFailed.of(
@@ -106,16 +110,6 @@ class Events:
             if "does not exist" not in str(error):
                 raise
 
-    def _new(self) -> list[Mapping[str, Any]]:
-        """Return the new events, oldest first."""
-        events = []
-        for event in self.every():
-            if event["EventId"] in self._past_ids:
-                break
-            events.append(event)
-        self._past_ids.update(event["EventId"] for event in events)
-        return events[::-1]
-
 
 def delete_stack(aws: Aws, stack: str, say: Say) -> str:
     """Delete a stack, whose template retains buckets and keys; return the outcome in words. Raises OperationFailed."""
@@ -136,12 +130,6 @@ def delete_stack(aws: Aws, stack: str, say: Say) -> str:
             fix="delete the resources that the lines above name, then run the same command again",
         )
     return "deleted"
-
-
-def _line(event: Mapping[str, Any]) -> str:
-    why = event.get("ResourceStatusReason")
-    reason = f": {why}" if why and event["ResourceStatus"].endswith("FAILED") else ""
-    return f"{event['LogicalResourceId']} {event['ResourceStatus']}{reason}"
 
 
 TERMINATION_SECONDS: Final = 3600.0  # judgement: EMR ends a cluster in minutes
@@ -187,8 +175,16 @@ def state_of(aws: Aws, cluster: str) -> str | None:
 def running_nodes(aws: Aws, cluster: str, *groups: Literal["CORE", "MASTER", "TASK"]) -> list[str]:
     """Return the EC2 ids of the running nodes, by default of every group. Raises botocore's errors."""
     filters: Any = {"InstanceGroupTypes": [*groups]} if groups else {}
-    pages = aws.emr.get_paginator("list_instances").paginate(ClusterId=cluster, InstanceStates=["RUNNING"], **filters)
-    return [instance["Ec2InstanceId"] for page in pages for instance in page["Instances"]]
+    paginator = aws.emr.get_paginator("list_instances")
+    nodes = entries(paginator, "Instances", ClusterId=cluster, InstanceStates=["RUNNING"], **filters)
+    return [node["Ec2InstanceId"] for node in nodes]
+
+
+def core_nodes(aws: Aws, cluster: str, *states: str) -> list[Any]:
+    """Return EMR's descriptions of the core nodes in these states, or in any. Raises botocore's errors."""
+    filters = {"InstanceStates": states} if states else {}
+    paginator = aws.emr.get_paginator("list_instances")
+    return entries(paginator, "Instances", ClusterId=cluster, InstanceGroupTypes=["CORE"], **filters)
 
 
 def wait_for_end(cluster: str, read: Callable[[], tuple[str, bool]], say: Say) -> str:

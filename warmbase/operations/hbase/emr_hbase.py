@@ -41,6 +41,7 @@ from warmbase.operations.cluster.hbase_control import (
     RegionMove,
     StoredRegion,
 )
+from warmbase.operations.cluster.stack import core_nodes
 
 ON_NODE: Final = Path(__file__).parents[1] / "on_node"
 READER: Final = Path(warmbase.hfile.cache_index.__file__)
@@ -253,12 +254,5 @@ class EmrHBase(Struct, frozen=True, kw_only=True, dict=True):
     def _listed(self, state: Literal["RUNNING", "TERMINATED"]) -> Mapping[str, str]:
         """Return the instance of each host name that EMR lists in that state."""
         with translated(f"could not list the nodes of {self.primary.cluster_id}", AGAIN):
-            pages: Any = self.aws.emr.get_paginator("list_instances").paginate(
-                ClusterId=self.primary.cluster_id, InstanceGroupTypes=["CORE"], InstanceStates=[state]
-            )
-            return {
-                instance["PrivateDnsName"]: instance["Ec2InstanceId"]
-                for page in pages
-                for instance in page["Instances"]
-                if "PrivateDnsName" in instance
-            }
+            nodes = core_nodes(self.aws, self.primary.cluster_id, state)
+            return {node["PrivateDnsName"]: node["Ec2InstanceId"] for node in nodes if "PrivateDnsName" in node}

@@ -19,6 +19,7 @@ from warmbase.dashboards.boards import REQUESTS_TITLE, boards
 from warmbase.dashboards.graph import CLUSTER_ID, Graph
 from warmbase.environments.names import cluster_stack, emr_cluster_name, network_stack
 from warmbase.ground.errors import Drifted, OperationFailed
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.cluster.alarms import METRIC_SECONDS, AlarmTest, read_topics, topic_faults
 from warmbase.operations.cluster.caches import NAMESPACE
 from warmbase.operations.cluster.drift import stack_edits
@@ -82,9 +83,9 @@ def launch_checks(context: VerificationContext) -> Iterator[CheckResult]:
     )
 
     if context.instances:
-        filters: Any = [{"Name": "instance-id", "Values": context.instances}]
-        pages: Any = aws.ec2.get_paginator("describe_instances").paginate(Filters=filters)
-        nodes = [node for page in pages for reservation in page["Reservations"] for node in reservation["Instances"]]
+        filters = [{"Name": "instance-id", "Values": context.instances}]
+        reservations = entries(aws.ec2.get_paginator("describe_instances"), "Reservations", Filters=filters)
+        nodes = [node for reservation in reservations for node in reservation["Instances"]]
         lax = [node["InstanceId"] for node in nodes if node.get("MetadataOptions", {}).get("HttpTokens") != "required"]
         # A cluster that does not encrypt its disks uses only one of the two names.
         both = environment.encrypt_local_disks
@@ -120,9 +121,8 @@ def launch_checks(context: VerificationContext) -> Iterator[CheckResult]:
         ).result(cluster.state, good=runs(context))
 
     if environment.encrypt_local_disks and context.instances:
-        attached: Any = [{"Name": "attachment.instance-id", "Values": context.instances}]
-        pages = aws.ec2.get_paginator("describe_volumes").paginate(Filters=attached)
-        volumes = [volume for page in pages for volume in page["Volumes"]]
+        filters = [{"Name": "attachment.instance-id", "Values": context.instances}]
+        volumes = entries(aws.ec2.get_paginator("describe_volumes"), "Volumes", Filters=filters)
         plain = [volume["VolumeId"] for volume in volumes if not volume["Encrypted"]]
         row = "With `EnableEbsEncryption`, EBS itself encrypts the volumes"
         yield Check(
@@ -208,12 +208,8 @@ def published_figures(
     context: VerificationContext, wanted: Collection[str], of_reads: frozenset[str], unit: str
 ) -> CheckResult:
     """Return whether this unit publishes each figure on each node; those `of_reads` may be missing before reads."""
-    dimensions: Any = [{"Name": "ClusterId", "Value": context.cluster.id}]
-    pages: Any = context.aws.cloudwatch.get_paginator("list_metrics").paginate(
-        Namespace=NAMESPACE, Dimensions=dimensions
-    )
     publishers: dict[str, set[str]] = {}
-    for metric in (metric for page in pages for metric in page["Metrics"]):
+    for metric in _metrics(context.aws, NAMESPACE, "ClusterId", context.cluster.id):
         publishers.setdefault(metric["MetricName"], set()).update(
             dimension["Value"] for dimension in metric["Dimensions"] if dimension["Name"] == "InstanceId"
         )
@@ -235,18 +231,22 @@ def published_figures(
 
 def emr_metrics(context: VerificationContext) -> Iterator[CheckResult]:
     """Check that EMR publishes the metrics of its cluster under the dimension that the alarms use."""
-    dimensions: Any = [{"Name": "JobFlowId", "Value": context.cluster.id}]
-    pages: Any = context.aws.cloudwatch.get_paginator("list_metrics").paginate(
-        Namespace="AWS/ElasticMapReduce", MetricName="CoreNodesRunning", Dimensions=dimensions
-    )
-    count = sum(len(page["Metrics"]) for page in pages)
+    name, namespace = "CoreNodesRunning", "AWS/ElasticMapReduce"
+    is_published = bool(_metrics(context.aws, namespace, "JobFlowId", context.cluster.id, MetricName=name))
     yield Check(
         "EMR's own metrics",
         "`AWS/ElasticMapReduce` spells its dimension `JobFlowId`",
         "CoreNodesRunning has the dimension JobFlowId",
         "run aws cloudwatch list-metrics --namespace AWS/ElasticMapReduce, and correct DIMENSIONS in "
         "configurations/metrics.py",
-    ).result("published" if count else "not published", good=count > 0)
+    ).result("published" if is_published else "not published", good=is_published)
+
+
+def _metrics(aws: Aws, namespace: str, dimension: str, value: str, **more: str) -> list[Any]:
+    """Return the metrics of a namespace with this dimension."""
+    dimensions = [{"Name": dimension, "Value": value}]
+    paginator = aws.cloudwatch.get_paginator("list_metrics")
+    return entries(paginator, "Metrics", Namespace=namespace, Dimensions=dimensions, **more)
 
 
 def graph_outcomes(context: VerificationContext, graphs: Sequence[Graph]) -> Mapping[str, str]:
@@ -277,10 +277,10 @@ def _shows(context: VerificationContext, graph: Graph) -> bool:
     now = datetime.now(UTC)
     template = json.dumps([line.metric_data_query(graph.period_seconds) for line in graph.lines])
     queries: Any = json.loads(template.replace(CLUSTER_ID, context.cluster.id))
-    pages: Any = context.aws.cloudwatch.get_paginator("get_metric_data").paginate(
-        MetricDataQueries=queries, StartTime=now - PERIOD, EndTime=now
-    )
-    return any(series["Values"] for page in pages for series in page["MetricDataResults"])
+    paginator = context.aws.cloudwatch.get_paginator("get_metric_data")
+    times = {"StartTime": now - PERIOD, "EndTime": now}
+    results = entries(paginator, "MetricDataResults", MetricDataQueries=queries, **times)
+    return any(series["Values"] for series in results)
 
 
 def query_alarm(context: VerificationContext, alarm: str, expected: str) -> CheckResult:
@@ -301,9 +301,7 @@ def query_alarm(context: VerificationContext, alarm: str, expected: str) -> Chec
 def monitoring_checks(context: HBaseContext) -> Iterator[CheckResult]:
     """Check that the metrics of dashboards and alarms are published, and that graphs and alarms find them."""
     aws, plan = context.aws, context.launch.plan
-    dimensions: Any = [{"Name": "cluster.id", "Value": context.cluster.id}]
-    pages: Any = aws.cloudwatch.get_paginator("list_metrics").paginate(Namespace="CWAgent", Dimensions=dimensions)
-    metrics = [metric for page in pages for metric in page["Metrics"]]
+    metrics = _metrics(aws, "CWAgent", "cluster.id", context.cluster.id)
     names = {metric["MetricName"] for metric in metrics}
     rows = {
         MetricSource.REGION_SERVER: "JMX metrics are named",
