@@ -41,6 +41,13 @@ def silence(here: Deployed) -> Silence:
     return read_silence(here.aws, "dev", "blue")
 
 
+def silence_by(here: Deployed, *, is_disabled: bool) -> None:
+    if is_disabled:
+        here.aws.cloudwatch.disable_alarm_actions(AlarmNames=sorted(CALLS))
+    else:
+        mute(here.aws, "dev", "blue")
+
+
 def refuse(monkeypatch: pytest.MonkeyPatch, operation: str, code: str) -> None:
     """Make one operation of CloudWatch refuse every call."""
     original: Callable[..., Any] = BaseClient._make_api_call  # type: ignore[attr-defined]
@@ -103,10 +110,7 @@ def test_a_region_without_mute_rules_has_none(here: Deployed, monkeypatch: pytes
 def test_status_and_diff_show_a_silence(here: Deployed, *, is_disabled: bool) -> None:
     _, before = compare_deployed(here.aws, here.launch)
     assert all(comparison.differences == () for comparison in before)
-    if is_disabled:
-        here.aws.cloudwatch.disable_alarm_actions(AlarmNames=sorted(CALLS))
-    else:
-        mute(here.aws, "dev", "blue")
+    silence_by(here, is_disabled=is_disabled)
     [cluster] = state(here.aws, here.environment).clusters
     assert cluster.silenced == silence(here).lines
     assert len(cluster.silenced) == 1
@@ -150,10 +154,7 @@ def test_a_deployment_ends_a_silence(here: Deployed, tmp_path: Path, *, is_disab
         current_usd_per_month={},
     )
     assert proposal.empty
-    if is_disabled:
-        here.aws.cloudwatch.disable_alarm_actions(AlarmNames=sorted(CALLS))
-    else:
-        mute(here.aws, "dev", "blue")
+    silence_by(here, is_disabled=is_disabled)
     silent = replace(proposal, silences={"blue": silence(here)})
     assert not silent.empty
     assembly = Assembly(name=str(here.file), aws=here.aws, variables={}, directory=tmp_path)

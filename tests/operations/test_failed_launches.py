@@ -186,49 +186,27 @@ def in_state(identity: str, state: str) -> None:
     emr_backends["123456789012"]["us-east-1"].clusters[identity].state = state
 
 
-def served(_: Environment, identity: str) -> None:
-    in_state(identity, "WAITING")
-
-
-def serves(_: Environment, identity: str) -> None:
-    in_state(identity, "RUNNING")
-
-
-def unknown(_: Environment, identity: str) -> None:
-    in_state(identity, "HIBERNATING")
-
-
-def recorded(_: Environment, identity: str) -> None:
-    RECORDS["blue"] = SimpleNamespace(cluster_id=identity)
-
-
-def named_by_the_parameter(_: Environment, identity: str) -> None:
-    clients().ssm.put_parameter(Name="/warmbase/dev/blue/cluster-id", Value=identity, Type="String")
-
-
-def tagged_by_another(_: Environment, identity: str) -> None:
-    tags = [{"Key": "aws:cloudformation:stack-name", "Value": "warmbase-other-blue-cluster"}]
-    clients().emr.add_tags(ResourceId=identity, Tags=tags)  # type: ignore[arg-type]
-
-
-def without_tags(_: Environment, identity: str) -> None:
-    clients().emr.remove_tags(ResourceId=identity, TagKeys=["for-use-with-amazon-emr-managed-policies"])
-
-
 RECORDS: dict[str, SimpleNamespace] = {}
-OURS: tuple[Callable[[Environment, str], None], ...] = (
-    served, serves, unknown, recorded, named_by_the_parameter, tagged_by_another, without_tags
-)  # fmt: skip
+OTHER_STACK: Any = [{"Key": "aws:cloudformation:stack-name", "Value": "warmbase-other-blue-cluster"}]
+IN_USE: dict[str, Callable[[str], object]] = {
+    "served": lambda identity: in_state(identity, "WAITING"),
+    "serves": lambda identity: in_state(identity, "RUNNING"),
+    "unknown": lambda identity: in_state(identity, "HIBERNATING"),
+    "recorded": lambda identity: RECORDS.update(blue=SimpleNamespace(cluster_id=identity)),
+    "named by the parameter": lambda identity: clients().ssm.put_parameter(
+        Name="/warmbase/dev/blue/cluster-id", Value=identity, Type="String"
+    ),
+    "tagged by another": lambda identity: clients().emr.add_tags(ResourceId=identity, Tags=OTHER_STACK),
+    "without tags": lambda identity: clients().emr.remove_tags(
+        ResourceId=identity, TagKeys=["for-use-with-amazon-emr-managed-policies"]
+    ),
+}
 
 
-@pytest.mark.parametrize("change", OURS, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", IN_USE)
 @pytest.mark.parametrize("meanwhile", [False, True], ids=["before", "meanwhile"])
 def test_a_cluster_that_may_be_in_use_is_never_touched(
-    environment: Environment,
-    change: Callable[[Environment, str], None],
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    meanwhile: bool,
+    environment: Environment, change: str, monkeypatch: pytest.MonkeyPatch, *, meanwhile: bool
 ) -> None:
     """Neither if it is so when the command looks first, nor if it becomes so while the command asks."""
     start("refused")
@@ -236,7 +214,7 @@ def test_a_cluster_that_may_be_in_use_is_never_touched(
     monkeypatch.setattr(failed_launch, "launch_records", lambda _: RECORDS)
     [failed] = find_failed_launches(clients(), environment)
     assert failed.cluster is not None
-    change(environment, failed.cluster)
+    IN_USE[change](failed.cluster)
     before = states()
     if meanwhile:
         with pytest.raises(Refused, match=f"{failed.cluster}(.|\n)*no longer what remains of a failed launch"):
@@ -342,13 +320,18 @@ def test_nodes_without_a_known_price_have_no_price(environment: Environment, mon
     assert "an hour" not in failed.text
 
 
-def test_the_cluster_that_goes_on_after_a_failed_replacement_is_not_called_failed(environment: Environment) -> None:
+def test_the_first_cluster_goes_on_after_a_failed_replacement_and_is_no_failure(
+    environment: Environment,
+) -> None:
     start("replacing")
     [first, *_] = [identity for identity, state in states().items() if state == "WAITING"]
     [blue] = [one for one in state(clients(), environment).clusters if one.name == "blue"]
     assert blue.why != "its launch failed"
     assert blue.cluster is not None
-    assert blue.cluster.id == first
+    recover(clients(), environment)
+    assert running() == [blue.cluster.id] == [first]
+    assert states()[first] == "WAITING"
+    assert clients().ssm.get_parameter(Name="/warmbase/dev/blue/cluster-id")["Parameter"]["Value"] == first
 
 
 def test_a_failed_launch_is_one_problem_of_a_preflight(environment: Environment) -> None:
@@ -428,14 +411,6 @@ def test_killed_at_any_call_and_run_again_it_comes_to_the_same_end(
     assert status_of(clients(), STACK) == ("UPDATE_ROLLBACK_COMPLETE" if is_update else None)
     assert {identity: states()[identity] for identity in others} == others
     assert [one for one in states().values() if one == "WAITING"] == ["WAITING"] * is_update
-
-
-def test_the_first_cluster_goes_on_when_its_replacement_fails(environment: Environment) -> None:
-    start("replacing")
-    recover(clients(), environment)
-    [first] = running()
-    assert states()[first] == "WAITING"
-    assert clients().ssm.get_parameter(Name="/warmbase/dev/blue/cluster-id")["Parameter"]["Value"] == first
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import pytest
@@ -75,10 +76,8 @@ def test_a_topic_without_subscriptions_reaches_nobody(here: Deployed) -> None:
 def test_credentials_that_may_not_list_subscriptions_fail_no_command(
     here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*_: object) -> Any:
-        raise ClientError({"Error": {"Code": "AuthorizationError", "Message": "no"}}, "ListSubscriptionsByTopic")
-
-    monkeypatch.setattr(here.aws.sns, "get_paginator", refused)
+    refused = ClientError({"Error": {"Code": "AuthorizationError", "Message": "no"}}, "ListSubscriptionsByTopic")
+    monkeypatch.setattr(here.aws.sns, "get_paginator", Mock(side_effect=refused))
     assert read_topics(here.aws, "dev", "blue", ADDRESS) is None
     assert "sns:ListSubscriptionsByTopic" in faults(here)[0]
 
@@ -177,11 +176,9 @@ def test_an_alarm_that_cloudwatch_has_evaluated_meanwhile_keeps_that_state(
 
 
 def test_a_test_that_fails_halfway_sets_the_alarm_back(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*_: object) -> None:
-        raise ClientError({"Error": {"Code": "InternalFailure", "Message": "no"}}, "DescribeAlarmHistory")
-
+    refused = ClientError({"Error": {"Code": "InternalFailure", "Message": "no"}}, "DescribeAlarmHistory")
     before = states(here)
-    monkeypatch.setattr(alarms, "_action", failing)
+    monkeypatch.setattr(alarms, "_action", Mock(side_effect=refused))
     with pytest.raises(OperationFailed, match="could not test an alarm"):
         outcome_of(here)
     assert states(here) == before
@@ -195,11 +192,8 @@ def test_a_test_that_is_killed_never_sets_a_composite_alarm_which_would_keep_the
     def record(params: dict[str, Any], **_: object) -> None:
         names.append(params["AlarmName"])
 
-    def killed(*_: object) -> None:
-        raise Killed
-
     here.aws.cloudwatch.meta.events.register("provide-client-params.cloudwatch.SetAlarmState", record)
-    monkeypatch.setattr(alarms, "_action", killed)
+    monkeypatch.setattr(alarms, "_action", Mock(side_effect=Killed))
     monkeypatch.setattr(alarms, "_set_back", lambda *_: None)
     with pytest.raises(Killed):
         outcome_of(here)
