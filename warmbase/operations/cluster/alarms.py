@@ -258,11 +258,6 @@ class AlarmTopic(Struct, frozen=True, kw_only=True):
     wanted: str | None
 
     @property
-    def reaches(self) -> int:
-        """Return the number of confirmed subscriptions."""
-        return sum(subscription.confirmed for subscription in self.subscriptions)
-
-    @property
     def faults(self) -> tuple[str, ...]:
         """Return a sentence for each reason why a notification reaches nobody, or not everybody."""
         faults = [
@@ -280,7 +275,6 @@ class AlarmTopic(Struct, frozen=True, kw_only=True):
 class AlarmTest(Struct, frozen=True, kw_only=True):
     """The outcome of a test. `why_not` says why none was made; counts are None while SNS has published no metric."""
 
-    topic: str = ""
     alarm: str = ""
     executed: bool | None = None
     history: str = ""
@@ -350,7 +344,7 @@ def try_alarm(aws: Aws, environment: str, cluster_name: str, say: Say) -> AlarmT
         finally:
             _set_back(aws, alarm)
         if action is None:
-            return AlarmTest(topic=topic, alarm=name, history="CloudWatch has executed no action")
+            return AlarmTest(alarm=name, history="CloudWatch has executed no action")
         executed = EXECUTED in action["HistorySummary"]
         counts: Mapping[str, float] = {}
         if executed:
@@ -358,7 +352,6 @@ def try_alarm(aws: Aws, environment: str, cluster_name: str, say: Say) -> AlarmT
             counts = _counts(aws, topic, action["Timestamp"])
         published, delivered, failed = map(counts.get, METRICS)
         return AlarmTest(
-            topic=topic,
             alarm=name,
             executed=executed,
             history=action["HistorySummary"],

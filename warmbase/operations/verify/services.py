@@ -350,7 +350,8 @@ def subscriptions(context: VerificationContext) -> Iterator[CheckResult]:
     environment = context.launch.environment
     topics = read_topics(context.aws, environment.name, context.launch.plan.cluster, environment.alarm_email)
     faults = topic_faults(topics)
-    observed = "; ".join(faults) or f"{sum(topic.reaches for topic in topics or ())} confirmed"
+    confirmed = sum(subscription.confirmed for topic in topics or () for subscription in topic.subscriptions)
+    observed = "; ".join(faults) or f"{confirmed} confirmed"
     yield Check(
         "subscriptions of the alarms",
         "",
