@@ -1,6 +1,6 @@
 """The facets of an engine, as types: the functions of each module that rooms ask an engine for.
 
-The type checker compares the modules of each engine with these types, at the end of this module.
+The type checker compares the modules of each engine with these types, in the `__init__.py` of its package.
 A function takes an environment with the name of one of the engine's clusters, or the launch or the cluster that another
 function of the same engine has returned.
 """
@@ -262,24 +262,3 @@ class Pages(Protocol):
 
     def explain(self, environment: Environment, cluster: str, figure: str, output: str) -> None:
         """Print the explanation of a word, a path in the plan, or a property. Raises InvalidInput for anything else."""
-
-
-if TYPE_CHECKING:
-    from warmbase.engines.hbase import changes as hbase_changes
-    from warmbase.engines.hbase import operations as hbase_operations
-    from warmbase.engines.hbase import planning as hbase_planning
-    from warmbase.engines.hbase import reports as hbase_reports
-    from warmbase.engines.hbase import stacks as hbase_stacks
-    from warmbase.engines.trino import changes as trino_changes
-    from warmbase.engines.trino import operations as trino_operations
-    from warmbase.engines.trino import pages as trino_pages
-    from warmbase.engines.trino import planning as trino_planning
-    from warmbase.engines.trino import reports as trino_reports
-    from warmbase.engines.trino import stacks as trino_stacks
-
-    PLANNING: tuple[Planning, ...] = (hbase_planning, trino_planning)
-    CHANGES: tuple[Changes, ...] = (hbase_changes, trino_changes)
-    OPERATIONS: tuple[Operations, ...] = (hbase_operations, trino_operations)
-    STACKS: tuple[Stacks, ...] = (hbase_stacks, trino_stacks)
-    REPORTS: tuple[Reports, ...] = (hbase_reports, trino_reports)
-    PAGES: tuple[Pages, ...] = (trino_pages,)
