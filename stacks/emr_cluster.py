@@ -21,10 +21,10 @@ from constructs import Construct
 from msgspec import Struct
 from msgspec.structs import replace
 
+from warmbase.changes.engine_facet import EngineLaunch
 from warmbase.configurations.bootstrap import Action, program, script
 from warmbase.emr.cloudformation import write_group
 from warmbase.emr.cluster_spec import InstanceGroup
-from warmbase.engines.facets import EngineLaunch
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord
 from warmbase.environments.names import cluster_id_parameter, cluster_stack, emr_cluster_name

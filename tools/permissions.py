@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from warmbase.changes.engine_facet import changes_of
 from warmbase.engines.engine import engine_of
 from warmbase.engines.trino.request import QueryTargets, ScanWorkload, TrinoChoice
 from warmbase.environments.environment import Environment, Kerberos, Network, Root, Wal
@@ -26,6 +27,7 @@ from warmbase.sizing.requirements import CoreChoice
 from warmbase.sizing.workload.popularity import UNIFORM
 from warmbase.stacks.app import App, new_app
 from warmbase.stacks.backstop import BackstopStack
+from warmbase.stacks.engine_facet import stacks_of
 from warmbase.stacks.monitoring import MonitoringStack
 from warmbase.stacks.network import REASONS as ENDPOINT_REASONS
 from warmbase.stacks.network import NetworkStack
@@ -245,9 +247,9 @@ def shape_app(shape: str, directory: str) -> App:
         BackstopStack(app, environment, BACKSTOP.read_text(encoding="utf-8"))
     for name in environment.cluster_names:
         engine = engine_of(environment, name)
-        launch = engine.changes.launch(environment, name)
-        stack = engine.stacks.cluster_stack(app, launch, network, storage)
-        MonitoringStack(app, environment, engine.stacks.watched(launch), stack)
+        launch = changes_of(engine).launch(environment, name)
+        stack = stacks_of(engine).cluster_stack(app, launch, network, storage)
+        MonitoringStack(app, environment, stacks_of(engine).watched(launch), stack)
     return app
 
 

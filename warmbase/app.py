@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from warmbase.changes.engine_facet import EngineCluster, deployable_clusters
 from warmbase.cli.terminal import print_error
-from warmbase.engines.engine import deployable_clusters, engine_of
-from warmbase.engines.facets import EngineCluster
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import in_recorded_zones
 from warmbase.environments.names import CANARY_TAG
@@ -16,6 +16,7 @@ from warmbase.ground.errors import InvalidInput, Problem, WarmbaseError
 from warmbase.ground.package import PACKAGE
 from warmbase.stacks.app import App, new_app
 from warmbase.stacks.backstop import BackstopStack
+from warmbase.stacks.engine_facet import stacks_of
 from warmbase.stacks.monitoring import MonitoringStack
 from warmbase.stacks.network import NetworkStack
 from warmbase.stacks.pinned import check_not_replaced
@@ -68,7 +69,7 @@ def _stacks(environment: Environment, clusters: Mapping[str, EngineCluster], out
     if CANARY_TAG in environment.tags:
         BackstopStack(app, environment, (PACKAGE / BACKSTOP).read_text(encoding="utf-8"))
     for name, cluster in clusters.items():
-        facet = engine_of(environment, name).stacks
+        facet = stacks_of(engine_of(environment, name))
         stack = facet.cluster_stack(app, cluster.launch, network, storage, cluster.record)
         MonitoringStack(app, environment, facet.watched(cluster.launch), stack)
     return app

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from warmbase.changes.engine_facet import changes_of
 from warmbase.configurations.launch import Launch
 from warmbase.emr.api import write_classifications
 from warmbase.emr.cluster_spec import ClusterSpec
@@ -81,7 +82,7 @@ def planned_cluster(environment: Environment | str, cluster: str | None = None) 
     """
     environment = _environment(environment)
     name = _chosen_name(environment, cluster)
-    facet = engine_of(environment, name).changes
+    facet = changes_of(engine_of(environment, name))
     return facet.spec(facet.launch(environment, name))
 
 
@@ -107,7 +108,7 @@ def render(environment: Environment | str, cluster: str | None = None, group: Gr
     """
     environment = _environment(environment)
     name = _chosen_name(environment, cluster)
-    launch = engine_of(environment, name).changes.launch(environment, name)
+    launch = changes_of(engine_of(environment, name)).launch(environment, name)
     if isinstance(launch, Launch):
         refuse_errors(launch)
     return list(write_classifications(launch.settings.effective(group)))

@@ -15,6 +15,7 @@ from tests.patience import HANG_SECONDS
 from warmbase.engines.engine import ENGINES
 from warmbase.environments.reader.document import Document
 from warmbase.environments.reader.read import read_ranges
+from warmbase.environments.uncertainty.engine_facet import planning_of
 from warmbase.environments.uncertainty.judgements import JUDGEMENTS, Judgement, altered_constants
 from warmbase.environments.uncertainty.sensitivity import figures_of
 
@@ -37,7 +38,7 @@ def altered_figures(document: Document, constants: dict[str, float]) -> tuple[fl
 
 
 @pytest.mark.parametrize(
-    "judgement", [*JUDGEMENTS, *ENGINES["trino"].planning.JUDGEMENTS[1:]], ids=lambda judgement: judgement.name
+    "judgement", [*JUDGEMENTS, *planning_of(ENGINES["trino"]).JUDGEMENTS[1:]], ids=lambda judgement: judgement.name
 )
 def test_the_constants_lie_in_the_range_of_their_judgement(judgement: Judgement) -> None:
     low, high = judgement.at(judgement.low), judgement.at(judgement.high)

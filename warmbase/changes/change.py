@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from warmbase.changes.engine_facet import changes_of
 from warmbase.configurations.properties import CATALOGUE, HBaseProperty
 from warmbase.configurations.properties.property import (
     Applied,
@@ -96,7 +97,7 @@ def _setting_changes(before: ClusterSpec, after: ClusterSpec, role: str, release
             continue
         default = Applied.LIVE if path.startswith("emr-metrics") else Applied.ROLLING_RESTART
         applied = catalogued.applied_in(release) if catalogued else default
-        reasons = (engine.changes.reason(path, key) for engine in ENGINES.values())
+        reasons = (changes_of(engine).reason(path, key) for engine in ENGINES.values())
         yield Change(
             groups=(role,),
             classification=path,
@@ -117,7 +118,9 @@ def _setting_changes(before: ClusterSpec, after: ClusterSpec, role: str, release
 def _restarts(path: str) -> str:
     """Return the daemons that a reconfiguration of a classification restarts; empty if nobody knows."""
     name = path.partition("/")[0]
-    return RESTARTS.get(name) or next(filter(None, (engine.changes.restarts(name) for engine in ENGINES.values())), "")
+    return RESTARTS.get(name) or next(
+        filter(None, (changes_of(engine).restarts(name) for engine in ENGINES.values())), ""
+    )
 
 
 def _node_changes(before: InstanceGroup | None, after: InstanceGroup | None, role: str) -> Iterator[Change]:

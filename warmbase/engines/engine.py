@@ -2,7 +2,8 @@
 
 `engine_of` finds the engine from an environment and the name of one of its clusters. A room knows no engine by name.
 An engine has a part in most rooms, and most commands need few of these parts. So each facet is a module of its own in
-the package of the engine, which is imported when a room asks for it; `facets.py` says what it has.
+the package of the engine, which is imported when a room asks for it; the `engine_facet.py` of the room says what it
+has.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from warmbase.engines.facets import Changes, EngineCluster, Operations, Pages, Planning, Reports, Stacks
     from warmbase.environments.environment import Environment
     from warmbase.environments.reader.cluster_schema import EngineSection
 
@@ -40,43 +40,8 @@ class Engine(Struct, frozen=True, kw_only=True):
         section: type[EngineSection] = getattr(import_module(module), name)
         return section
 
-    @property
-    def planning(self) -> Planning:
-        """Return the facet of the calculator: what a cluster must serve, and how its plan varies."""
-        facet: Planning = self._facet("planning")
-        return facet
-
-    @property
-    def changes(self) -> Changes:
-        """Return the facet of launches, and of the changes between a cluster and today's plan."""
-        facet: Changes = self._facet("changes")
-        return facet
-
-    @property
-    def operations(self) -> Operations:
-        """Return the facet of running clusters, which loads boto3."""
-        facet: Operations = self._facet("operations")
-        return facet
-
-    @property
-    def stacks(self) -> Stacks:
-        """Return the facet of the CDK app, which loads aws_cdk."""
-        facet: Stacks = self._facet("stacks")
-        return facet
-
-    @property
-    def reports(self) -> Reports:
-        """Return the facet of documents, words, and the page of `explore`."""
-        facet: Reports = self._facet("reports")
-        return facet
-
-    @property
-    def pages(self) -> Pages:
-        """Return the facet of the command line, which HBase does not have: its pages are the commands themselves."""
-        facet: Pages = self._facet("pages")
-        return facet
-
-    def _facet(self, name: str) -> Any:  # noqa: ANN401 - `facets.py` has the type of each
+    def facet(self, name: str) -> Any:  # noqa: ANN401 - the room that asks has its type
+        """Import a module of the engine's package. The function of a room's `engine_facet` gives it its type."""
         return import_module(f"warmbase.engines.{self.name}.{name}")
 
 
@@ -108,12 +73,3 @@ OTHER_TITLES: Final = " or ".join(engine.title for engine in list(ENGINES.values
 def engine_of(environment: Environment, cluster: str) -> Engine:
     """Return the engine of a cluster of the environment."""
     return ENGINES[environment.engine(cluster)]
-
-
-def deployable_clusters(environment: Environment) -> dict[str, EngineCluster]:
-    """Return the clusters of all engines by name, HBase's first, checked as far as that is possible without AWS.
-
-    Raises InvalidInput and Infeasible as the engines do.
-    """
-    facets = (engine.changes for engine in ENGINES.values())
-    return {name: cluster for facet in facets for name, cluster in facet.deployable_clusters(environment).items()}

@@ -22,6 +22,7 @@ from warmbase.ground.units import (
     format_size,
     format_usd,
 )
+from warmbase.reports.engine_facet import reports_of
 from warmbase.reports.json_text import plain
 from warmbase.reports.plan_text import purchase_text
 from warmbase.sizing.ranges.growth import Target
@@ -72,7 +73,7 @@ class DecisionPage(Struct, frozen=True, kw_only=True):
     @property
     def blocks(self) -> Iterator[Iterator[Row]]:
         """Yield what to buy, its risk, other clusters, and what to measure."""
-        words = engine_of(self.environment, self.cluster).reports.WORDS
+        words = reports_of(engine_of(self.environment, self.cluster)).WORDS
         yield from (self._purchase(words), self._risk(), self._others(), self._advice(words))
 
     def document(self) -> dict[str, Any]:

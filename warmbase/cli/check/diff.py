@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from warmbase.changes.change import Change
+from warmbase.changes.engine_facet import EngineLaunch, changes_of
 from warmbase.changes.plan_comparison import OF_NODES
 from warmbase.changes.recorded_launch import changes_since_launch, recorded_spec
 from warmbase.cli.change_parts import CHANGES, change_parts
@@ -20,7 +21,6 @@ from warmbase.configurations.bootstrap import Action
 from warmbase.configurations.properties.property import Applied
 from warmbase.emr.cluster_spec import ClusterSpec
 from warmbase.engines.engine import ENGINES, engine_of
-from warmbase.engines.facets import EngineLaunch
 from warmbase.environments.launch_record import recorded_launch
 from warmbase.environments.reader import read_environment
 from warmbase.linter.reader import read_subject
@@ -73,7 +73,7 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
     """
     read = read_environment(environment)
     name = chosen_name(read, cluster)
-    facet = engine_of(read, name).changes
+    facet = changes_of(engine_of(read, name))
     launch = facet.launch_of_file(read, name)
     before, further, around = _compared_with(against, launch, facet.actions(launch))
     # A file without groups is for one of them.

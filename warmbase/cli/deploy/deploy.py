@@ -36,6 +36,7 @@ from warmbase.operations.deploy.deployment import (
     refuse_outdated,
     write_proposal,
 )
+from warmbase.reports.engine_facet import reports_of
 from warmbase.reports.json_text import json_text, plain
 
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
@@ -177,7 +178,7 @@ def _clusters(proposed: Proposal) -> Iterator[Part]:
         nodes = f"{plan.core.count} x {plan.core.instance_type}, {plan.primary.count} x {plan.primary.instance_type}"
         kind, explained = "cluster", " (`warmbase plan` explains it)"
         if cluster_name in proposed.analytics:
-            platform = engine_of(proposed.environment, cluster_name).reports.platform(plan)
+            platform = reports_of(engine_of(proposed.environment, cluster_name)).platform(plan)
             kind, explained = f"{platform} cluster", ""
         yield from _entries([f"{cluster_name}: a new {kind}, {nodes}, {plan.release}{explained}"])
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from warmbase.changes.change import Change
+from warmbase.changes.engine_facet import EnginePlan, changes_of
 from warmbase.cli.change_parts import CHANGES, change_parts
 from warmbase.cli.options import (
     chosen_name,
@@ -25,13 +26,13 @@ from warmbase.cli.page import Paragraph, Part
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import print_json
 from warmbase.engines.engine import engine_of
-from warmbase.engines.facets import EnginePlan
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
 from warmbase.operations.aws.clients import environment_aws
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.drift import group_basis, refuse_moved
+from warmbase.operations.cluster.engine_facet import operations_of
 from warmbase.operations.deploy.tuning import Tuning, reconfiguration
 from warmbase.sizing.plan import MISSED_TARGET
 
@@ -46,7 +47,7 @@ def tuning_page(tuning: Tuning, environment: Environment, plan: EnginePlan) -> I
         for change in tuning.changes:
             yield from change_parts(change)
         yield "  Cost of applying it"
-        yield from engine_of(environment, plan.cluster).changes.impact_rows(tuning.cost, plan)
+        yield from changes_of(engine_of(environment, plan.cluster)).impact_rows(tuning.cost, plan)
         yield "  Order: " + "; ".join(group_change.title for group_change in tuning.group_changes)
     texts = [
         f"nodes of this type cannot meet every target, however many: {warning.message}; "
@@ -94,8 +95,8 @@ def reconfigure(environment: str, cluster: str | None, output: str, **switches: 
     engine = engine_of(read, cluster_name)
 
     def proposed() -> tuple[Tuning, EnginePlan]:
-        planned = engine.changes.deployable_cluster(read, cluster_name)
-        return engine.operations.tuning(aws, planned, everything=switches["everything"]), planned.launch.plan
+        planned = changes_of(engine).deployable_cluster(read, cluster_name)
+        return operations_of(engine).tuning(aws, planned, everything=switches["everything"]), planned.launch.plan
 
     tuning, plan = proposed()
     if output == "json":

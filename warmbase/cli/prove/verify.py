@@ -10,18 +10,20 @@ from typing import Final
 
 import click
 
+from warmbase.changes.engine_facet import EngineLaunch, changes_of
 from warmbase.cli.options import chosen_name, cluster_option, environment_argument, output_option
 from warmbase.cli.page import Page, Paragraph, Part
 from warmbase.cli.terminal import answer_document, echo, print_json
 from warmbase.engines.engine import engine_of
-from warmbase.engines.facets import EngineLaunch
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import Drifted
 from warmbase.operations.aws.clients import alarm_testing, environment_aws, examining
 from warmbase.operations.cluster.alarms import try_alarm
+from warmbase.operations.cluster.engine_facet import operations_of
 from warmbase.operations.verify.check import CheckResult
 from warmbase.operations.verify.services import alarm_test_results
 from warmbase.operations.verify.verification import unsettled
+from warmbase.reports.engine_facet import reports_of
 from warmbase.reports.markdown import paragraph, section, table
 
 VERDICTS: Final = {True: "as expected", False: "MISMATCH", None: "unknown"}
@@ -55,13 +57,13 @@ def verify(environment: str, cluster: str | None, output: str, *, alarm_test: bo
     read = read_environment(environment)
     name = chosen_name(read, cluster)
     engine = engine_of(read, name)
-    launch = engine.changes.deployable_cluster(read, name).launch
+    launch = changes_of(engine).deployable_cluster(read, name).launch
     aws = environment_aws(read, os.environ, alarm_testing if alarm_test else examining)
 
     def say(line: str) -> None:
         echo(line, err=True)
 
-    findings = engine.operations.verification(aws, launch, say)
+    findings = operations_of(engine).verification(aws, launch, say)
     if alarm_test:
         findings += alarm_test_results(try_alarm(aws, read.name, name, say))
     today = datetime.now(UTC).date().isoformat()
@@ -103,7 +105,7 @@ def _page(findings: Sequence[CheckResult]) -> Iterator[Part]:
 def _report(today: str, launch: EngineLaunch, findings: tuple[CheckResult, ...]) -> str:
     plan = launch.plan
     engine = engine_of(launch.environment, plan.cluster)
-    nodes = f"{plan.core.count} x {plan.core.instance_type}, {engine.reports.platform(plan)}"
+    nodes = f"{plan.core.count} x {plan.core.instance_type}, {reports_of(engine).platform(plan)}"
     rows = (
         (finding.check, finding.expected, finding.found, VERDICTS[finding.good], finding.todo) for finding in findings
     )

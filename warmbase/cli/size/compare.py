@@ -23,6 +23,7 @@ from warmbase.facts.prices import price_table
 from warmbase.ground.errors import InvalidInput
 from warmbase.ground.whole_file import write_whole
 from warmbase.reports.decision_page import decision_page
+from warmbase.reports.engine_facet import reports_of
 from warmbase.reports.explorer.page_file import Report, is_page
 from warmbase.reports.explorer.subject import Subject
 from warmbase.reports.json_text import plain
@@ -61,7 +62,7 @@ def compare(environment: str, cluster: str | None, output: str, report: Path | N
         return
     read = read_environment(environment)
     name = chosen_name(read, cluster)
-    plans, table = engine_of(read, name).reports.columns(read, name)
+    plans, table = reports_of(engine_of(read, name)).columns(read, name)
     if output == "json":
         print_json(plans)
         return
@@ -86,7 +87,7 @@ def write_report(request: PlanRequest) -> None:
     name = chosen_name(read, request.cluster)
     ranged = ranged.of_cluster(read, name)
     echo(COMPUTING, err=True)
-    document, error = engine_of(read, name).reports.document(read, name)
+    document, error = reports_of(engine_of(read, name)).document(read, name)
     decision = decision_page(ranged, name, request.sampling) if ranged.ranges else None
     subject = Subject.read(request.environment, name, request.values)
     document = decision.document() if decision else plain(answer_document(document, error))
@@ -102,7 +103,7 @@ def write_comparison(environment: str, cluster: str | None, file: Path) -> None:
     name = chosen_name(read, cluster)
     subject = Subject.read(environment, name)
     echo(COMPUTING, err=True)
-    plans, table = engine_of(read, name).reports.columns(read, name)
+    plans, table = reports_of(engine_of(read, name)).columns(read, name)
     report = Report(
         subject=subject, document=plain(plans), columns=table, is_free=True, command=subject.compare_command
     )

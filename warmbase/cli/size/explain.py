@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from warmbase.cli.engine_facet import pages_of
 from warmbase.cli.options import cluster_option, environment_argument, output_option
 from warmbase.cli.page import Paragraph, Part, summary_page
 from warmbase.cli.size.explanation import (
@@ -67,7 +68,7 @@ def explain(environment: str, words: tuple[str, ...], cluster: str | None, outpu
     figure = " ".join(words)
     read = read_environment(environment)
     if cluster is not None and cluster in read.analytics:
-        engine_of(read, cluster).pages.explain(read, cluster, figure, output)
+        pages_of(engine_of(read, cluster)).explain(read, cluster, figure, output)
         return
     choice = chosen_cluster(read, cluster)
     word = figure.lower()

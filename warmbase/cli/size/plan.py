@@ -8,6 +8,7 @@ from typing import Any, Final, get_args
 
 import click
 
+from warmbase.cli.engine_facet import pages_of
 from warmbase.cli.options import GROWTH, cluster_option, environment_argument
 from warmbase.cli.page import summary_page
 from warmbase.cli.size.plan_page import plan_page
@@ -17,6 +18,7 @@ from warmbase.cli.terminal import answer_document, print_json
 from warmbase.engines.engine import OTHER_TITLES, engine_of
 from warmbase.environments.planning import advised_plan_of, infeasible, plan_of
 from warmbase.ground.units import SIZE_UNITS, TIME_UNITS
+from warmbase.reports.engine_facet import reports_of
 from warmbase.sizing.ranges.growth import Target
 
 UNITS: Final = {*SIZE_UNITS, *TIME_UNITS, "%"}
@@ -173,10 +175,12 @@ def _show(request: PlanRequest, subject: PlanSubject) -> None:
     """Print the plan of one cluster. Raises Infeasible if it misses its targets, after printing it."""
     read, engine, page = subject.environment, engine_of(subject.environment, subject.cluster), summary_page()
     if request.output == "json":
-        document, error = engine.reports.document(read, subject.cluster, advice=request.advice)
+        document, error = reports_of(engine).document(read, subject.cluster, advice=request.advice)
         print_json(answer_document(document, error))
     elif subject.cluster in read.analytics:
-        parts, error = engine.pages.plan_parts(request.environment, read, subject.cluster, request.chosen(*PAGES), page)
+        parts, error = pages_of(engine).plan_parts(
+            request.environment, read, subject.cluster, request.chosen(*PAGES), page
+        )
         page.show(parts)
     else:
         plan = (advised_plan_of if request.advice else plan_of)(read, read.clusters[subject.cluster])

@@ -12,8 +12,10 @@ from typing import Any, Final
 
 import click
 
+from warmbase.changes.engine_facet import changes_of
 from warmbase.changes.plan_comparison import PlanComparison, PlanFigures, PlanSide, delta, plan_comparison
 from warmbase.cli.change_parts import CHANGES
+from warmbase.cli.engine_facet import pages_of
 from warmbase.cli.page import NO_BREAK, Paragraph, Part, rows_table, styled, summary_page
 from warmbase.cli.size.plan_differences import (
     Compared,
@@ -58,7 +60,7 @@ def compared_plans(comparison: PlanComparison, sources: tuple[str, str], others:
     if application:
         environment, plan = application.launch.environment, application.launch.plan
         applied = list(applied_rows(application.changes))
-        impact = list(engine_of(environment, plan.cluster).changes.impact_rows(application.cost, plan))
+        impact = list(changes_of(engine_of(environment, plan.cluster)).impact_rows(application.cost, plan))
     warnings = [figures.warnings if figures else () for figures in (was, will)]
     new, former = warnings_without(warnings[1], warnings[0]), warnings_without(warnings[0], warnings[1])
     answer = headline(was, will, comparison)
@@ -243,7 +245,7 @@ def show_comparison(request: PlanRequest) -> None:
 def _single(environment: Environment, cluster: str | None, text: str) -> tuple[str, Infeasible | None]:
     """Return the plan of one cluster as Markdown, and its error if it misses its targets."""
     if cluster is not None and cluster in environment.analytics:
-        return engine_of(environment, cluster).pages.plan_markdown(environment, cluster, text)
+        return pages_of(engine_of(environment, cluster)).plan_markdown(environment, cluster, text)
     side = PlanSide.of(environment, chosen_cluster(environment, cluster))
     return plan_markdown(side, text), side.error
 
@@ -277,7 +279,7 @@ def _compared_analytics(
 ) -> Compared:
     source = str(record.directory) if record else before.source if before else ""
     engine = engine_of(after if name in after.analytics or before is None else before, name)
-    return engine.pages.compared(name, before, after, record, (source, text))
+    return pages_of(engine).compared(name, before, after, record, (source, text))
 
 
 def _environment_against(file: Path, against: str) -> Environment:

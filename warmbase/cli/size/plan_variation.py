@@ -28,6 +28,7 @@ from warmbase.environments.uncertainty.sensitivity import Sensitivity, sensitivi
 from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.ground.units import format_duration, format_percent, format_size, format_usd
 from warmbase.reports.decision_page import EngineWords, decision_page, samples_text, value_text
+from warmbase.reports.engine_facet import reports_of
 from warmbase.reports.json_text import plain
 from warmbase.reports.plan_text import nodes_text
 from warmbase.sizing.ranges.growth import (
@@ -82,7 +83,7 @@ TEXTS: Final[Mapping[Target, Callable[[float], str]]] = {
 
 def _show_frontier(environment: Environment, cluster: str, target: Target, output: str) -> None:
     """Print the price of each step of a target."""
-    words = engine_of(environment, cluster).reports.WORDS
+    words = reports_of(engine_of(environment, cluster)).WORDS
     if target not in words.targets:
         raise InvalidInput.of(
             where=environment.source,
@@ -205,7 +206,7 @@ def _show_growth(request: PlanRequest, subject: PlanSubject) -> None:
         }
         print_json(document)
         return
-    words = engine_of(environment, cluster).reports.WORDS
+    words = reports_of(engine_of(environment, cluster)).WORDS
     least, most = min(rates.values()), max(rates.values())
     growing = format_percent(least) + ("" if least == most else f" to {format_percent(most)}")
     title = f"{months} months in which {words.grows} grow by {growing} a month"
@@ -277,7 +278,7 @@ def _show_tornado(ranged: RangedDocument, cluster: str, output: str) -> None:
     """Print each input and each judgement with the price at both ends, the one that moves it most first."""
     environment = environment_of(ranged.middle)
     inputs, judgements = sensitivities(ranged, cluster), judgement_sensitivities(ranged.middle, cluster)
-    words = engine_of(environment, cluster).reports.WORDS
+    words = reports_of(engine_of(environment, cluster)).WORDS
     if output == "json":
         document: dict[str, object] = {"environment": environment.name, "cluster": cluster}
         document["inputs"] = [_entry(one, words) for one in inputs]

@@ -10,6 +10,7 @@ from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import requirements, world
 from warmbase.environments.reader.ranges import RangedDocument
+from warmbase.environments.uncertainty.engine_facet import planning_of
 from warmbase.environments.uncertainty.samples import Sampling, sampled_environments
 from warmbase.sizing.ranges.growth import growing, grown, outgrown_month, split_month
 from warmbase.sizing.ranges.hbase_situation import HBaseSituation
@@ -47,7 +48,7 @@ def growth_of(environment: Environment, cluster: str, months: int, rate: float |
     If the rate is None, each table, or the working set and the queries of an analytics cluster, grow as the file
     states, or at the assumed rate.
     """
-    return engine_of(environment, cluster).planning.growth(environment, cluster, months, rate)
+    return planning_of(engine_of(environment, cluster)).growth(environment, cluster, months, rate)
 
 
 def growth_of_tables(environment: Environment, cluster: str, months: int, rate: float | None) -> Growth:

@@ -26,6 +26,7 @@ from warmbase.engines.engine import engine_of
 from warmbase.environments.reader.document import Document
 from warmbase.environments.reader.ranges import InputRange
 from warmbase.environments.reader.read import environment_of
+from warmbase.environments.uncertainty.engine_facet import planning_of
 from warmbase.environments.uncertainty.sensitivity import Figures, Sensitivity
 
 KIB_64: Final = 65_536
@@ -114,7 +115,7 @@ JUDGEMENTS: Final = (
 def judgement_sensitivities(document: Document, cluster: str) -> list[Sensitivity]:
     """Return the price and the latency at both ends of each judgement; the one that moves the price most is first."""
     environment, results = environment_of(document), []
-    for judgement in engine_of(environment, cluster).planning.JUDGEMENTS:
+    for judgement in planning_of(engine_of(environment, cluster)).JUDGEMENTS:
         low, high = (_figures(document, cluster, judgement.at(end)) for end in (judgement.low, judgement.high))
         results.append(Sensitivity.between(judgement.as_range, low, high))
     return sorted(results, key=lambda result: -result.span_usd)

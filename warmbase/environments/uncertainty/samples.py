@@ -15,6 +15,7 @@ from warmbase.environments.environment import Environment
 from warmbase.environments.planning import world
 from warmbase.environments.reader.ranges import InputRange, RangedDocument
 from warmbase.environments.reader.read import environment_of
+from warmbase.environments.uncertainty.engine_facet import planning_of
 from warmbase.ground.errors import InvalidInput
 from warmbase.sizing.ranges.regret import MISSED_FACTOR, Proposal, Situation, proposal, spread_points
 from warmbase.sizing.requirements import World
@@ -120,4 +121,4 @@ def situation_of(environment: Environment, cluster: str, offered: World | None =
     Raises InvalidInput if no instance type can be a worker of an analytics cluster.
     """
     offered = world(environment) if offered is None else offered
-    return engine_of(environment, cluster).planning.situation(environment, cluster, offered)
+    return planning_of(engine_of(environment, cluster)).situation(environment, cluster, offered)

@@ -18,6 +18,7 @@ from warmbase.environments.reader.assignment import Assignment, assigned
 from warmbase.environments.reader.document import Document, YamlPath, path_text
 from warmbase.environments.reader.ranges import InputRange, RangedDocument
 from warmbase.environments.reader.read import environment_of
+from warmbase.environments.uncertainty.engine_facet import planning_of
 from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.sizing.workload.popularity import Zipf
 from warmbase.sizing.workload.workload import OpenLoad, Workload
@@ -63,7 +64,7 @@ def sensitivities(ranged: RangedDocument, cluster: str) -> list[Sensitivity]:
 def _inputs(ranged: RangedDocument, middle: Document, cluster: str) -> Iterator[tuple[YamlPath, InputRange]]:
     yield from ranged.ranges.items()
     environment = environment_of(middle)
-    for path, unit, value in engine_of(environment, cluster).planning.numbers(environment, cluster):
+    for path, unit, value in planning_of(engine_of(environment, cluster)).numbers(environment, cluster):
         if path in ranged.ranges or not environment.states(path_text(path)):
             continue
         low, high = (1 - REACH) * value, (1 + REACH) * value
@@ -120,6 +121,6 @@ def figures_of(document: Document, cluster: str, changes: Sequence[Assignment] =
     """Return the price and the latency of a cluster's plan."""
     try:
         environment = environment_of(assigned(document, changes))
-        return engine_of(environment, cluster).planning.figures(environment, cluster)
+        return planning_of(engine_of(environment, cluster)).figures(environment, cluster)
     except (Infeasible, InvalidInput):
         return None, None

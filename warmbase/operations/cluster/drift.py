@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.changes.change import Change, changes
+from warmbase.changes.engine_facet import EngineLaunch
 from warmbase.changes.recorded_launch import NEWEST, immutable_changes
 from warmbase.configurations.bootstrap import actions, program, script
 from warmbase.configurations.launch import Launch, planned_spec
@@ -30,7 +31,6 @@ from warmbase.emr.cloudformation import CLUSTER_TYPE
 from warmbase.emr.cluster_spec import Classification, ClusterSpec, counted, flattened
 from warmbase.emr.cluster_state import is_running
 from warmbase.engines.engine import engine_of
-from warmbase.engines.facets import EngineLaunch
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord
 from warmbase.environments.names import cluster_stack, emr_cluster_name, monitoring_stack, network_stack, stacks_around
@@ -41,6 +41,7 @@ from warmbase.operations.aws.errors import error_code, translated
 from warmbase.operations.cluster.alarms import DescribedAlarm, described_alarms, read_silence
 from warmbase.operations.cluster.claims import NOBODY, claim_of
 from warmbase.operations.cluster.description import DescribedCluster, described_cluster
+from warmbase.operations.cluster.engine_facet import operations_of
 from warmbase.operations.cluster.protection import read_protection
 from warmbase.operations.cluster.stack import environment_cluster, status_of
 
@@ -319,7 +320,7 @@ def cluster_drift(aws: Aws, launch: EngineLaunch) -> ClusterDrift:
     unread = f"could not read the stacks of {plan.environment} {plan.cluster}"
     with translated(unread, "use credentials of the account in which it was deployed"):
         beside = (
-            *engine_of(launch.environment, plan.cluster).operations.comparisons(aws, launch, running.cluster),
+            *operations_of(engine_of(launch.environment, plan.cluster)).comparisons(aws, launch, running.cluster),
             protection_compared(aws, launch),
             *stack_edits(aws, plan.environment, plan.cluster),
         )

@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 from msgspec import Struct
 from msgspec.structs import replace
 
+from warmbase.changes.engine_facet import changes_of
 from warmbase.configurations.launch import Launch
 from warmbase.configurations.metrics import COLD, COOL
 from warmbase.dashboards.alarms import NO_FAULT
@@ -27,6 +28,7 @@ from warmbase.operations.cluster.caches import ServerCache, caches
 from warmbase.operations.cluster.claims import Claim, claim_of
 from warmbase.operations.cluster.description import DescribedCluster, described_cluster
 from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.cluster.engine_facet import operations_of
 from warmbase.operations.cluster.failed_launch import CREATION_FAILED, FailedLaunch, find_failed_launches
 from warmbase.operations.cluster.protection import read_protection
 from warmbase.sizing.recovery.warmth import target_of
@@ -152,11 +154,11 @@ def _cluster(aws: Aws, environment: Environment, known: ClusterState, record: La
         return replace(known, why=f"{cluster.id} is {cluster.state}")
     engine = engine_of(environment, name)
     try:
-        launch = engine.changes.launch(environment, name, record)
+        launch = changes_of(engine).launch(environment, name, record)
     except Infeasible as infeasible:
         return replace(known, why=infeasible.summary)
     with translated(f"could not read the state of cluster {name}", "run the same command again"):
-        state_of_engine = engine.operations.state(aws, launch, cluster)
+        state_of_engine = operations_of(engine).state(aws, launch, cluster)
         alarms = described_alarms(aws, environment.name, name)
         # A cache that gets warm is shown as such, and is no fault.
         in_alarm = [end for end, alarm in alarms.items() if alarm.state == "ALARM" and not end.endswith(NO_FAULT)]

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from warmbase.changes.engine_facet import EngineCluster, changes_of, deployable_clusters
 from warmbase.configurations.launch import Launch
 from warmbase.emr.cluster_spec import flattened
-from warmbase.engines.engine import deployable_clusters, engine_of
-from warmbase.engines.facets import EngineCluster
+from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records
 from warmbase.environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
@@ -34,6 +34,7 @@ from warmbase.operations.aws.progress import Progress, Say, Stage
 from warmbase.operations.aws.root_bucket import needs, set_up
 from warmbase.operations.cluster.alarms import Silence, read_silence, unmute
 from warmbase.operations.cluster.drift import Basis, digest, group_basis, record_basis, refuse_moved, trace_basis
+from warmbase.operations.cluster.engine_facet import operations_of
 from warmbase.operations.cluster.protection import Protection, protect, read_protection, read_stack_protection
 from warmbase.operations.cluster.stack import status_of, template_of
 from warmbase.operations.deploy.cdk import Assembly, selection
@@ -197,7 +198,7 @@ def proposed(
     """Return what would change, from the synthesised templates and what AWS describes. Raises botocore's errors."""
     aws, launches, records = assembly.aws, _launches(clusters), _records(clusters)
     tunings = {
-        name: engine_of(environment, name).operations.tuning(aws, clusters[name])
+        name: operations_of(engine_of(environment, name)).tuning(aws, clusters[name])
         for name in clusters
         if name in records
     }
@@ -219,7 +220,7 @@ def proposed(
         silences={name: read_silence(aws, environment.name, name) for name in clusters},
         usd_per_month={name: cluster.launch.plan.cost.usd_per_month for name, cluster in clusters.items()},
         current_usd_per_month={
-            name: engine_of(environment, name).changes.current_usd(
+            name: changes_of(engine_of(environment, name)).current_usd(
                 clusters[name], tuning.running.cluster.groups["core"].count
             )
             for name, tuning in tunings.items()

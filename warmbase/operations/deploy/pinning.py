@@ -12,6 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from warmbase.changes.engine_facet import changes_of
 from warmbase.changes.planned_cluster import recorded_plan
 from warmbase.emr.api import read_bootstrap_action, read_described_cluster
 from warmbase.emr.cloudformation import CLUSTER_TYPE, SECURITY_TYPE, read_cluster, resolved
@@ -62,7 +63,7 @@ def pin(aws: Aws, environment: Environment, cluster_name: str) -> Pinned:
     with suppress(InvalidInput):  # a broken record is replaced
         before = launch_records(environment).get(cluster_name)
     record = replace(
-        record, plan=engine_of(environment, cluster_name).changes.plan_at_launch(environment, record, before)
+        record, plan=changes_of(engine_of(environment, cluster_name)).plan_at_launch(environment, record, before)
     )
     aws.check("write the launch record")
     write_record(record, files)
@@ -101,7 +102,7 @@ def check_pinned(aws: Aws, environment: Environment, cluster_name: str) -> Pinne
             fix=PIN_AGAIN,
         )
     record = replace(
-        record, plan=engine_of(environment, cluster_name).changes.plan_at_launch(environment, record, before)
+        record, plan=changes_of(engine_of(environment, cluster_name)).plan_at_launch(environment, record, before)
     )
     differences = list(_record_differences(before, record))
     if differences:

@@ -16,11 +16,11 @@ from msgspec import Struct
 
 from warmbase.changes.change import OF_THE_CLUSTER, Change, by_reconfiguration
 from warmbase.changes.cost import ImpactCost, impact_cost
+from warmbase.changes.engine_facet import EngineLaunch
 from warmbase.changes.planned_cluster import PlannedCluster
 from warmbase.configurations.properties.property import Applied, number
 from warmbase.emr.api import write_classifications
 from warmbase.emr.cluster_spec import Classification, flattened, of_settings
-from warmbase.engines.facets import EngineLaunch
 from warmbase.environments.launch_record import check_record
 from warmbase.facts.prices import price_table
 from warmbase.ground.errors import OperationFailed, Refused

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
+from warmbase.changes.engine_facet import EngineLaunch
 from warmbase.configurations.launch import Launch
 from warmbase.engines.engine import ENGINES
-from warmbase.engines.facets import EngineLaunch
 from warmbase.ground.package import PACKAGE
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster.description import DescribedCluster

@@ -25,6 +25,7 @@ from warmbase.environments.reader.ranges import RangedDocument, ranges_in
 from warmbase.environments.reader.read import environment_of, locate, quoted_path
 from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.reports.engine_facet import reports_of
 from warmbase.reports.explorer.drawing import Place, PlanPage
 from warmbase.reports.explorer.page_input import PageInput, with_value
 
@@ -62,7 +63,7 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def engine(self) -> PageEngine:
         """Return the cluster as its engine plans it."""
-        return engine_of(self._file, self.cluster).reports.explored(self._file, self.cluster)
+        return reports_of(engine_of(self._file, self.cluster)).explored(self._file, self.cluster)
 
     @cached_property
     def inputs(self) -> Mapping[str, PageInput]:

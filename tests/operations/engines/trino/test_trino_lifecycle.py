@@ -14,7 +14,7 @@ from tests.operations.deployed import PROJECT, Cut, synthesised
 from tests.operations.mocked_aws import clients, create
 from warmbase import app
 from warmbase.changes.change import EVERY_ROLE
-from warmbase.engines.engine import deployable_clusters
+from warmbase.changes.engine_facet import deployable_clusters
 from warmbase.engines.trino import operations
 from warmbase.engines.trino.changes import deployable_cluster, differences
 from warmbase.engines.trino.rendering import trino_launch_of
