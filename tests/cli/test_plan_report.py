@@ -27,7 +27,7 @@ def test_a_report_refuses_an_option_that_it_cannot_follow(tmp_path: Path, option
 def test_a_file_that_cannot_be_written_is_refused_before_the_plans_are_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare, "advised_plan_of", lambda *_: pytest.fail("it computes a plan"))
+    monkeypatch.setattr(compare, "reports_of", lambda _: pytest.fail("it computes a plan"))
     result = run("plan", "dev", "--report", str(tmp_path / "missing" / "plan.html"))
     assert result.returncode == 2
     assert "you cannot write to that directory, or there is none" in result.stderr
@@ -39,7 +39,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_plans_are_computed(
 def test_a_file_that_is_no_report_is_not_overwritten(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare, "advised_plan_of", lambda *_: pytest.fail("it computes a plan"))
+    monkeypatch.setattr(compare, "reports_of", lambda _: pytest.fail("it computes a plan"))
     file = tmp_path / "plan.html"
     file.write_bytes(content)
     result = run("plan", "dev", "--report", str(file))
