@@ -22,7 +22,7 @@ from warmbase.configurations.metrics import MISSES_FOR_ONE
 from warmbase.configurations.node_files import exported, region_server_flags
 from warmbase.environments.names import CANARY_TAG
 from warmbase.facts.releases import releases
-from warmbase.ground.package import PACKAGE
+from warmbase.ground.files import PACKAGE
 from warmbase.ground.units import MIB
 from warmbase.sizing.plan import CoreGroup, Plan
 

@@ -8,7 +8,7 @@ from typing import Final
 from warmbase.configurations.launch import is_applicable
 from warmbase.configurations.properties import RENDERED
 from warmbase.emr.cluster_spec import ClusterSpec, Setting
-from warmbase.environments.override import PINNED, PLANNED, Override
+from warmbase.environments.environment import PINNED, PLANNED, Override
 from warmbase.facts.keys import current_key
 
 OURS: Final = ("hbase-env", "emr-metrics")

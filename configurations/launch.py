@@ -33,9 +33,8 @@ from warmbase.emr.cluster_spec import (
     of_settings,
     settings_of,
 )
-from warmbase.environments.environment import Environment, HBaseSecurity, Wal
+from warmbase.environments.environment import PINNED, Environment, HBaseSecurity, Override, Wal
 from warmbase.environments.names import emr_cluster_name
-from warmbase.environments.override import PINNED, Override
 from warmbase.environments.planning import feasible_plan_of
 from warmbase.facts.keys import current_key
 from warmbase.facts.releases import classifications as documented_classifications

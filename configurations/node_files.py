@@ -11,7 +11,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from warmbase.emr.cluster_spec import Classification, flattened
-from warmbase.environments.override import Override
+from warmbase.environments.environment import Override
 from warmbase.sizing.plan import CoreGroup
 
 

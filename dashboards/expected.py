@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from warmbase.ground.units import GIB, MIB, format_duration
-from warmbase.sizing.cache.allocator import ACCEPT_FACTOR, MIN_FACTOR
+from warmbase.sizing.cache.bucket_sizes import ACCEPT_FACTOR, MIN_FACTOR
 from warmbase.sizing.plan import Plan
 from warmbase.sizing.search.disks import HDFS_FILL_FRACTION
 from warmbase.sizing.server.system_volume import LIVE_LOGS_BYTES

@@ -29,13 +29,21 @@ from numpy.typing import NDArray
 from lab.scaled_plan import ScaledPlan
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.units import GIB, MIB, SECONDS_PER_HOUR
-from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator
 from warmbase.sizing.cache.hit_ratio import OccupancyRange, hit_ratio
 from warmbase.sizing.cache.warm_up import CacheCapacity
 from warmbase.sizing.server.cold_start import ColdStart, Prefetching
 from warmbase.sizing.server.restart import S3_TRIPS_PER_REGION, retention_window_seconds
-from warmbase.sizing.server.write_path import FileWriting, Memstore, StoreWrites, WriteSettings, WritingServer
-from warmbase.sizing.server.writes import WriteResource, blocking_resource, write_resources
+from warmbase.sizing.server.writes import (
+    FileWriting,
+    Memstore,
+    StoreWrites,
+    WriteResource,
+    WriteSettings,
+    WritingServer,
+    blocking_resource,
+    write_resources,
+)
 from warmbase.sizing.service.inputs import CellSizes
 from warmbase.sizing.service.queueing import Handlers, LoadResult, QueueingNetwork, Station, closed_load, network
 from warmbase.sizing.service.resource import (

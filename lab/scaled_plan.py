@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.release import Release
 from warmbase.ground.units import MIB
-from warmbase.sizing.cache.allocator import BucketAllocator, bucket_bytes, minimum_capacity_bytes
 from warmbase.sizing.cache.bucket_cache import REFERENCE_BYTES, CacheDemand
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator, bucket_bytes, minimum_capacity_bytes
 from warmbase.sizing.cache.hit_ratio import OccupancyRange
 from warmbase.sizing.plan import Plan
 from warmbase.sizing.workload.workload import ClosedLoad, Reads, Workload, stored_blocks

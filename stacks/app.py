@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import App
 
 from warmbase.environments.environment import ACCOUNT_PSEUDO_PARAMETER, EMR_TAG, Environment
-from warmbase.ground.package import PACKAGE
+from warmbase.ground.files import PACKAGE
 
 __all__ = ["App", "environment_stack", "filled_in", "new_app", "tag"]
 

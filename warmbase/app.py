@@ -13,7 +13,7 @@ from warmbase.environments.launch_record import in_recorded_zones
 from warmbase.environments.names import CANARY_TAG
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, Problem, WarmbaseError
-from warmbase.ground.package import PACKAGE
+from warmbase.ground.files import PACKAGE
 from warmbase.stacks.app import App, new_app
 from warmbase.stacks.backstop import BackstopStack
 from warmbase.stacks.engine_facet import stacks_of

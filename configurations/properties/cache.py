@@ -34,12 +34,12 @@ from warmbase.configurations.properties.property import (
     hbase_site,
 )
 from warmbase.ground.units import MIB
-from warmbase.sizing.cache.allocator import ACCEPT_FACTOR, MIN_FACTOR
 from warmbase.sizing.cache.bucket_cache import THRESHOLD_FRACTION, largest_cached_compaction_bytes
+from warmbase.sizing.cache.bucket_sizes import ACCEPT_FACTOR, MIN_FACTOR
 from warmbase.sizing.cache.hit_ratio import EXTRA_FREE_FACTOR, MULTI_FACTOR, SINGLE_FACTOR
 from warmbase.sizing.plan import Plan
 from warmbase.sizing.server.memory import L1_ACCEPTABLE_FACTOR, L1_MIN_FACTOR, MULTI_FRACTION
-from warmbase.sizing.server.write_path import BLOCK_MULTIPLIER
+from warmbase.sizing.server.writes import BLOCK_MULTIPLIER
 from warmbase.sizing.workload.workload import BLOOM_ERROR_RATE, CHECKSUM_CHUNK_BYTES
 
 ENGINE: Final = Matching(

@@ -35,7 +35,7 @@ from warmbase.configurations.properties.property import (
     Whole,
 )
 from warmbase.sizing.server.system_volume import LOCATION_REFRESH_MS
-from warmbase.sizing.server.write_path import CHECKSUM_CHUNK_BYTES
+from warmbase.sizing.server.writes import CHECKSUM_CHUNK_BYTES
 
 DIRECTORIES: Final = ListOf(member=Matching(form=r"(file://|\[\w+\])?/.+", described="a whole path"))
 # judgement: these waits add up to the time in which S3 splits a prefix; see the property's reason.

@@ -47,7 +47,7 @@ from warmbase.configurations.properties.property import (
 from warmbase.facts.ec2 import utc_offset_hours
 from warmbase.ground.units import GIB, MIB
 from warmbase.sizing.server.system_volume import CLEANER_MS
-from warmbase.sizing.server.write_path import (
+from warmbase.sizing.server.writes import (
     DAY_LIMIT_BYTES,
     FEWEST_FILES,
     LARGE_COMPACTION_BYTES,

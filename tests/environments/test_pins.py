@@ -11,7 +11,7 @@ from tests.environments.test_reader import GOOD
 from warmbase.configurations.launch import Launch, launch_of, overridden
 from warmbase.configurations.properties import CATALOGUE
 from warmbase.emr.cluster_spec import flattened
-from warmbase.environments.override import PINNED, PLANNED, Override
+from warmbase.environments.environment import PINNED, PLANNED, Override
 from warmbase.environments.planning import plan_of
 from warmbase.environments.reader import read_environment
 from warmbase.facts.keys import hadoop_keys, hbase_keys
@@ -130,7 +130,7 @@ def test_a_pin_that_is_no_valid_number_is_refused(key: str, text: str, why: str,
 
 
 def test_every_property_that_states_a_figure_is_a_pin_or_has_advice() -> None:
-    """A new property that states a figure must be in one of the two tables of warmbase/environments/override.py."""
+    """A new property that states a figure must be in one of the two tables of warmbase/environments/environment.py."""
     stating = {at for at, entry in CATALOGUE.items() if entry.figure}
     assert stating <= {*PINNED, *PLANNED}
 

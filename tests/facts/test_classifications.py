@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from warmbase.facts import provenance, rows
 from warmbase.facts.keys import emr_keys
 from warmbase.facts.releases import classifications
-from warmbase.facts.table import provenance, rows
 
 ROWS = tuple(rows("classifications.csv"))
 METRICS = "emr-metrics"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from warmbase.facts import rows
 from warmbase.facts.ec2 import utc_offset_hours
 from warmbase.facts.prices import priced_regions
-from warmbase.facts.table import rows
 
 
 def test_every_priced_region_is_listed() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from warmbase.configurations.metrics import NEWEST_CHECKED
+from warmbase.facts import provenance
 from warmbase.facts.releases import EXAMPLE, improvements_since, newest_release, releases, unknown_release
-from warmbase.facts.table import provenance
 from warmbase.ground.release import parse_version
 
 PROJECT = Path(__file__).parents[2]

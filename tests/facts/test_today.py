@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from warmbase.facts.table import today
+from warmbase.facts import today
 
 
 def test_a_reproducible_build_has_the_day_of_its_sources(monkeypatch: pytest.MonkeyPatch) -> None:

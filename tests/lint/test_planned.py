@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.configurations.variants import VARIANTS, Variant, variant_launch
 from tests.shipped import ENVIRONMENTS
 from warmbase.configurations.launch import Launch, classifications, launch_of, planned_spec
-from warmbase.environments.override import Override
+from warmbase.environments.environment import Override
 from warmbase.environments.reader import read_environment
 from warmbase.facts.releases import releases
 from warmbase.ground.block import Inspection

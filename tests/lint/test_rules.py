@@ -18,12 +18,12 @@ from warmbase.configurations.properties.property import ANY
 from warmbase.emr.cluster_spec import ClassificationPath, ClusterSpec, Setting
 from warmbase.facts.releases import release_of, releases
 from warmbase.ground.release import parse_version
+from warmbase.ground.secret import REDACTED
 from warmbase.linter import rules
 from warmbase.linter.finding import LintFinding, Report, Severity
 from warmbase.linter.lint import GENERAL, lint
 from warmbase.linter.rule import Rule
 from warmbase.linter.rules import RULES, TOPICS
-from warmbase.linter.secret import REDACTED
 
 GAP = "<your value>"
 OF = {rule.id: rule for rule in RULES}

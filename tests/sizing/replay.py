@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from warmbase.sizing.cache.allocator import MIN_FACTOR, BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import MIN_FACTOR, BucketAllocator
 from warmbase.sizing.cache.hit_ratio import EXTRA_FREE_FACTOR
 
 Priority = Literal["single", "multi", "memory"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from warmbase.ground.block import LengthHistogram, block_lengths, cached_bytes
 from warmbase.ground.errors import InvalidInput
-from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator, minimum_capacity_bytes
+from warmbase.sizing.cache.bucket_sizes import DEFAULT_BUCKET_SIZES, BucketAllocator, minimum_capacity_bytes
 
 TIB = 2**40
 SIZES = st.lists(st.integers(1, 64), min_size=1, max_size=5, unique=True).map(

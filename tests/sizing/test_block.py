@@ -17,8 +17,7 @@ from warmbase.ground.block import (
     spread_block_lengths,
 )
 from warmbase.ground.errors import InvalidInput
-from warmbase.sizing.cache.allocator import BucketAllocator
-from warmbase.sizing.cache.bucket_sizes import bucket_sizes
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator, bucket_sizes
 
 PAIRS = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 1000)), min_size=1, max_size=20)
 

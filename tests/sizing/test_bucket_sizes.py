@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from tests.speed import loops
 from warmbase.ground.block import LengthHistogram, block_lengths, cached_bytes
 from warmbase.ground.errors import InvalidInput
-from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
-from warmbase.sizing.cache.bucket_sizes import bucket_sizes, bytes_claimed_per_block
+from warmbase.sizing.cache.bucket_sizes import (
+    DEFAULT_BUCKET_SIZES,
+    BucketAllocator,
+    bucket_sizes,
+    bytes_claimed_per_block,
+)
 
 TIB = 2**40
 SMALL = st.lists(st.tuples(st.integers(1, 2304), st.integers(1, 100)), min_size=1, max_size=6).map(LengthHistogram.of)

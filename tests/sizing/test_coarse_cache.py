@@ -12,10 +12,11 @@ from tests.sizing.clusters import RELAXED, WORLD, gp3_volume, with_core, with_wo
 from warmbase.ground.block import LengthHistogram, cached_bytes, spread_block_lengths
 from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.ground.units import GIB, KIB, MIB, TIB
-from warmbase.sizing.cache.allocator import BucketAllocator, bucket_bytes
 from warmbase.sizing.cache.bucket_cache import WRITER_THREADS, CacheDemand
 from warmbase.sizing.cache.bucket_sizes import (
     PROPORTIONAL_BUCKETS,
+    BucketAllocator,
+    bucket_bytes,
     bucket_sizes,
     bytes_claimed_per_block,
     fullest_list,

@@ -17,7 +17,7 @@ from tests.sizing.compaction_simulation import (
 )
 from warmbase.configurations.properties.storage import NIGHT_RATIO
 from warmbase.ground.units import MIB, SECONDS_PER_HOUR
-from warmbase.sizing.server.write_path import (
+from warmbase.sizing.server.writes import (
     BLOCKING_STORE_FILES,
     COPIES_OF_A_REGION,
     DAY_LIMIT_BYTES,

@@ -11,8 +11,7 @@ from tests.sizing.replay import Replay
 from tests.speed import loops
 from tests.tiers import quick_where
 from warmbase.ground.block import LengthHistogram, block_lengths
-from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
-from warmbase.sizing.cache.bucket_sizes import bucket_sizes
+from warmbase.sizing.cache.bucket_sizes import DEFAULT_BUCKET_SIZES, BucketAllocator, bucket_sizes
 from warmbase.sizing.cache.hit_ratio import OccupancyRange, cold_misses, hit_ratio, hit_ratio_curve, missing_shares
 from warmbase.sizing.workload.popularity import UNIFORM, Popularity, RowPopularity, Zipf, block_popularity, hot_set
 

@@ -10,7 +10,7 @@ from tests.tiers import quick_where
 from warmbase.ground.units import TIB
 from warmbase.sizing.calculator import plan
 from warmbase.sizing.requirements import Requirements
-from warmbase.sizing.search.relaxations import LONGER, STEP, relaxations
+from warmbase.sizing.search.alternatives import LONGER, STEP, relaxations
 from warmbase.sizing.search.search import Search, search
 from warmbase.sizing.service.inputs import SizingInputs
 from warmbase.sizing.workload.workload import OpenLoad, Reads

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.sizing.replay import Replay
 from warmbase.ground.block import LengthHistogram
-from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator
 
 SIZES = (1024, 2048, 4096)
 

@@ -18,8 +18,7 @@ from tests.sizing.replay import Replay
 from tests.tiers import quick_where
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.units import GIB, KIB, MIB, TIB
-from warmbase.sizing.cache.allocator import BucketAllocator
-from warmbase.sizing.cache.bucket_sizes import bucket_sizes
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator, bucket_sizes
 from warmbase.sizing.cache.hit_ratio import OccupancyRange, hit_ratio, table_curves
 from warmbase.sizing.calculator import plan
 from warmbase.sizing.plan import Plan

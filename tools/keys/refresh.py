@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from tools.keys.artifacts import HADOOP, HBASE, Artifact, CatalogueColumn, fetch
 from tools.keys.jar import JarKeys, jar_keys
+from warmbase.facts import HOME
 from warmbase.facts.keys import EMPTY, IN_CODE
-from warmbase.facts.table import HOME
 from warmbase.ground.errors import OperationFailed
 
 __all__ = ["main"]

@@ -19,8 +19,7 @@ from msgspec.structs import replace
 from warmbase.ground.block import block_lengths
 from warmbase.ground.units import HOURS_PER_MONTH, KIB, MIB, TIB
 from warmbase.sizing import gp3
-from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES, BucketAllocator
-from warmbase.sizing.cache.bucket_sizes import bucket_sizes
+from warmbase.sizing.cache.bucket_sizes import DEFAULT_BUCKET_SIZES, BucketAllocator, bucket_sizes
 from warmbase.sizing.cache.hit_ratio import OccupancyRange, hit_ratio
 from warmbase.sizing.calculator import plan
 from warmbase.sizing.plan import Plan

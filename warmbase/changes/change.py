@@ -27,7 +27,7 @@ from warmbase.emr.cluster_spec import ClusterSpec, InstanceGroup, counted
 from warmbase.engines.engine import ENGINES
 from warmbase.environments.environment import ACCOUNT_PSEUDO_PARAMETER
 from warmbase.ground.release import Release
-from warmbase.linter.secret import redacted
+from warmbase.ground.secret import redacted
 
 RESTARTS: Final = {
     "hbase": "HBase",

@@ -27,7 +27,7 @@ from warmbase.cli.terminal import (
     print_notes,
 )
 from warmbase.ground.errors import WarmbaseError
-from warmbase.ground.package import is_checkout
+from warmbase.ground.files import is_checkout
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Size": {

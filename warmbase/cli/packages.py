@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from warmbase.ground.errors import InvalidInput
-from warmbase.ground.package import is_checkout
+from warmbase.ground.files import is_checkout
 
 EXTRAS: Final[Mapping[str, str]] = {
     "boto3": "aws",

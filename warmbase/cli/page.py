@@ -19,7 +19,7 @@ import click
 from msgspec import Struct
 
 from warmbase.cli.terminal import printable_lines
-from warmbase.reports.amounts import printable
+from warmbase.ground.units import printable
 
 MOST_COLUMNS: Final = 120
 """Longer lines are hard to read, however wide the terminal is."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.markup import escape
 
-from warmbase.reports.amounts import printable
+from warmbase.ground.units import printable
 
 
 class TerminalProgress:

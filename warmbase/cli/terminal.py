@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from warmbase.ground.errors import InvalidInput, WarmbaseError
-from warmbase.reports.amounts import printable
+from warmbase.ground.units import printable
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

@@ -23,8 +23,8 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import fields, replace
 
 from warmbase.environments.environment import Environment
-from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Problem, Refused
+from warmbase.ground.files import read_regular_file
 from warmbase.sizing.plan import CoreGroup, Plan, PrimaryGroup
 
 BOOTSTRAP: Final = "bootstrap"

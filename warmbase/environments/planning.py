@@ -5,12 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from warmbase.engines.engine import engine_of
-from warmbase.environments.environment import Environment, Wal
-from warmbase.environments.override import pins
+from warmbase.environments.environment import Environment, Wal, pins
+from warmbase.facts import today
 from warmbase.facts.ec2 import instance_types
 from warmbase.facts.prices import price_table
 from warmbase.facts.releases import improvements_since, releases
-from warmbase.facts.table import today
 from warmbase.ground.errors import Infeasible, InvalidInput
 from warmbase.sizing.calculator import PlanSearch, plan
 from warmbase.sizing.modes import MODES, Mode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from warmbase.facts.table import rows
+from warmbase.facts import rows
 from warmbase.ground.instance import InstanceType
 from warmbase.ground.release import parse_version
 from warmbase.ground.units import MIB

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from warmbase.facts.table import provenance, rows
+from warmbase.facts import provenance, rows
 from warmbase.ground.release import Improvement, Release, Version, parse_version
 
 TABLE: Final = "releases.csv"

@@ -156,3 +156,21 @@ def format_number(value: float | str) -> str:
 def _figures(value: float) -> str:
     decimals = 0 if value >= 99.95 else 1 if value >= 9.995 else 2  # noqa: PLR2004 - three figures
     return f"{value:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{value:,.0f}"
+
+
+def amount_text(value: float, unit: str) -> str:
+    """Return the amount that a resource has, or that a read needs."""
+    if unit == "B/s":
+        return format_rate(value)
+    if unit == "B":
+        return format_size(value)
+    return f"{format_number(round(value, 4))} {unit}"
+
+
+def printable(text: str) -> str:
+    """Return the text with each character that a terminal may take for a command as a Python string writes it."""
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")

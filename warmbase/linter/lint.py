@@ -13,11 +13,11 @@ from warmbase.environments.environment import Environment
 from warmbase.environments.reader import shared_roots
 from warmbase.facts.releases import release_of
 from warmbase.ground.errors import Infeasible, InvalidInput, Problem
+from warmbase.ground.secret import REDACTED, is_secret
 from warmbase.linter.finding import EditAction, LintFinding, Report, Severity
 from warmbase.linter.node import LintedNode
 from warmbase.linter.rule import Rule
 from warmbase.linter.rules import RULES
-from warmbase.linter.secret import REDACTED, is_secret
 from warmbase.sizing.requirements import ClusterChoice
 
 LEAST_SECRET: Final = 8

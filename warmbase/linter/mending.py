@@ -11,9 +11,9 @@ from typing import Final
 from msgspec import Struct
 
 from warmbase.ground.errors import InvalidInput
+from warmbase.ground.secret import REDACTED
 from warmbase.linter.finding import EditAction, LintFinding, Report, Severity
 from warmbase.linter.reader.source_text import CONTENTS, WRITTEN, Replacement, WrittenSetting
-from warmbase.linter.secret import REDACTED
 
 BOM: Final = "\ufeff"
 MOST_STEPS: Final = 3

@@ -31,7 +31,7 @@ from warmbase.facts.keys import hadoop_keys, hbase_keys
 from warmbase.ground.instance import InstanceType
 from warmbase.ground.release import Release
 from warmbase.ground.units import GIB, MIB
-from warmbase.sizing.cache.allocator import ACCEPT_FACTOR
+from warmbase.sizing.cache.bucket_sizes import ACCEPT_FACTOR
 
 SITE: Final = "hbase-site"
 HBASE_2: Final = (2, 0, 0)

@@ -43,6 +43,7 @@ from warmbase.sizing.plan import (
 from warmbase.sizing.recovery.bad_hours import bad_hours, warm_up
 from warmbase.sizing.recovery.export import eta, export_copy, import_copy, scan_exports
 from warmbase.sizing.requirements import Requirements, World
+from warmbase.sizing.search.alternatives import nearest_changes, relaxations
 from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.search.evaluation import (
     PRIMARY_VOLUMES,
@@ -51,7 +52,6 @@ from warmbase.sizing.search.evaluation import (
     gets_per_second,
     primary_type,
 )
-from warmbase.sizing.search.relaxations import nearest_changes, relaxations
 from warmbase.sizing.search.search import search
 from warmbase.sizing.server.memory import YARN_MIB, NotEnoughMemory
 from warmbase.sizing.server.system_volume import Hdfs, hdfs_replication

@@ -37,13 +37,13 @@ from lab.scaled_plan import Small, miniature
 from warmbase.configurations import node_files
 from warmbase.configurations.launch import Launch, classifications, launch_of
 from warmbase.configurations.node_files import site_properties
-from warmbase.environments.override import Override
+from warmbase.environments.environment import Override
 from warmbase.environments.planning import compared_plans
 from warmbase.environments.reader import read_environment
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import GIB, MIB
-from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator
 from warmbase.sizing.modes import MODES
 
 PROJECT: Final = Path(__file__).parents[3]

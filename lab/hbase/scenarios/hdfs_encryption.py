@@ -19,7 +19,7 @@ from lab.hbase.result import Measurement
 from lab.machine import OwnCpu
 from lab.machine.paths import LabPaths, free_ports
 from warmbase.ground.units import format_size
-from warmbase.sizing.server.write_path import ENCRYPTED_BYTE_CPU_SECONDS
+from warmbase.sizing.server.writes import ENCRYPTED_BYTE_CPU_SECONDS
 
 TITLE: Final = "HDFS with encryption"
 QUESTION: Final = "How much more does a write to HDFS cost if EMR encrypts what HDFS transfers?"

@@ -19,7 +19,7 @@ from warmbase.configurations.metrics import MISSES_FOR_ONE
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import MIB
-from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator
 from warmbase.sizing.workload.popularity import UNIFORM, Popularity
 
 TITLE: Final = "The cache model against the real cache"

@@ -27,7 +27,7 @@ from lab.hbase.experiment import (
 from lab.hbase.result import Chart, Measurement
 from lab.hbase.ycsb import YcsbTable
 from lab.prediction import expected_hit_ratio, popularity_of, slot_bytes, swing_of
-from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES
+from warmbase.sizing.cache.bucket_sizes import DEFAULT_BUCKET_SIZES
 from warmbase.sizing.workload.popularity import UNIFORM
 
 TITLE: Final = "A cache smaller than the data"

@@ -23,8 +23,8 @@ from lab.prediction import zipfian_drawn
 from warmbase.configurations.metrics import MISSES_FOR_ONE
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.units import KIB, MIB
-from warmbase.sizing.cache.allocator import BucketAllocator
 from warmbase.sizing.cache.bucket_cache import CacheDemand
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator
 from warmbase.sizing.cache.hit_ratio import OccupancyRange, table_curves
 from warmbase.sizing.recovery.export import GETS_TO_OPEN
 from warmbase.sizing.workload.popularity import UNIFORM, mixed_popularity

@@ -24,7 +24,7 @@ from lab.hbase.result import Measurement
 from lab.hbase.store import Settings
 from lab.prediction import popularity_of, swing_of
 from warmbase.ground.units import SECONDS_PER_HOUR
-from warmbase.sizing.cache.allocator import ACCEPT_FACTOR
+from warmbase.sizing.cache.bucket_sizes import ACCEPT_FACTOR
 from warmbase.sizing.cache.warm_up import CacheCapacity, WarmUpLoad, curve, hours_to, rate_between
 from warmbase.sizing.workload.popularity import UNIFORM
 

@@ -30,8 +30,7 @@ from lab.machine.volume import unavailable as no_volumes
 from lab.prediction import WritingLab, write_limit, writing_server
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import GIB, MIB
-from warmbase.sizing.server.write_path import WritingServer
-from warmbase.sizing.server.writes import WriteResource
+from warmbase.sizing.server.writes import WriteResource, WritingServer
 from warmbase.sizing.service.resource import Rates
 
 WAL_BEAN: Final = "Hadoop:service=HBase,name=RegionServer,sub=WAL"

@@ -23,7 +23,7 @@ from urllib.request import Request, urlopen
 
 from msgspec import Struct, field
 
-from warmbase.facts.table import rows
+from warmbase.facts import rows
 from warmbase.ground.errors import OperationFailed
 
 LOCK: Final = Path(__file__).with_name("jars.csv")

@@ -6,6 +6,7 @@ import pytest
 
 from tools.keys.artifacts import HADOOP, HBASE
 from tools.keys.jar import is_name
+from warmbase.facts import provenance, rows
 from warmbase.facts.keys import (
     CatalogueKey,
     current_key,
@@ -16,7 +17,6 @@ from warmbase.facts.keys import (
     key_prefixes,
 )
 from warmbase.facts.releases import releases
-from warmbase.facts.table import provenance, rows
 from warmbase.ground.release import Version, parse_version
 
 HBASE_FACTS: tuple[tuple[str, set[str], set[str]], ...] = (

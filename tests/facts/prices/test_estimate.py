@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from warmbase.cli.size.compare import compare
 from warmbase.environments.planning import plan_of, world
 from warmbase.environments.reader import read_environment
+from warmbase.facts import HOME
 from warmbase.facts.prices import (
     estimated_prices,
     listed_prices,
     price_table,
     priced_regions,
 )
-from warmbase.facts.table import HOME
 from warmbase.ground.prices import ESTIMATE
 
 BASE = listed_prices("us-east-1")

@@ -10,7 +10,7 @@ import pytest
 from lab.prediction import _blocks_until_full, filled_by_chance
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.units import MIB
-from warmbase.sizing.cache.allocator import BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator
 
 SIZES = (65_792, 66_048, 99_328, 495_360)
 MIXED = LengthHistogram(pairs=((65_700, 54), (66_000, 4_000), (90_000, 36)))

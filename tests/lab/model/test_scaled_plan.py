@@ -25,7 +25,7 @@ from warmbase.configurations.launch import Launch
 from warmbase.facts.releases import releases
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.units import GIB, MIB
-from warmbase.sizing.cache.allocator import BucketAllocator, minimum_capacity_bytes
+from warmbase.sizing.cache.bucket_sizes import BucketAllocator, minimum_capacity_bytes
 from warmbase.sizing.service.resource import Disk
 from warmbase.sizing.workload.popularity import UNIFORM, YCSB_RANKS, Zipf
 from warmbase.sizing.workload.read import Hits

@@ -16,7 +16,7 @@ from warmbase.configurations.launch import Launch
 from warmbase.configurations.node_files import site_properties
 from warmbase.facts.releases import releases
 from warmbase.ground.units import GIB, MIB
-from warmbase.sizing.server.write_path import WritingServer
+from warmbase.sizing.server.writes import WritingServer
 from warmbase.sizing.service.resource import Rates
 
 

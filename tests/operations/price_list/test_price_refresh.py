@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.operations.price_list.pricing_api import PricingApi
+from warmbase.facts import provenance
 from warmbase.facts.prices import PRICES, listed_prices
 from warmbase.facts.prices.price_list import ITEMS
-from warmbase.facts.table import provenance
 from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.price_list import PriceRequest, Refresh, refresh
 

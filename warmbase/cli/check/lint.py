@@ -23,6 +23,8 @@ from warmbase.cli.page import Paragraph, Part, styled, summary_page
 from warmbase.cli.terminal import echo, print_json
 from warmbase.emr.cluster_spec import ClusterSpec
 from warmbase.ground.errors import InvalidInput, fix_line
+from warmbase.ground.secret import without_secrets
+from warmbase.ground.units import printable
 from warmbase.ground.whole_file import write_whole
 from warmbase.linter.finding import Consequence, LintFinding, Report, Severity
 from warmbase.linter.lint import ROLES
@@ -31,8 +33,6 @@ from warmbase.linter.reader import read_subject, with_tables
 from warmbase.linter.reader.source_text import STANDARD_INPUT
 from warmbase.linter.reader.terraform import is_terraform
 from warmbase.linter.rules import BUGS
-from warmbase.linter.secret import without_secrets
-from warmbase.reports.amounts import printable
 from warmbase.reports.sarif import sarif_document
 
 COLOURS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -164,9 +164,9 @@ def _refuse_others(mending: Mending) -> None:
 def _mending_parts(mending: Mending) -> Iterator[Part]:
     for path in mending.changed:
         # A unified diff, without secrets.
-        settings = [written.setting for written in mending.settings]
+        properties = [(written.setting.key, written.setting.value) for written in mending.settings]
         before, after = (
-            without_secrets(contents[path].decode("utf-8-sig"), settings).splitlines()
+            without_secrets(contents[path].decode("utf-8-sig"), properties).splitlines()
             for contents in (mending.before, mending.after)
         )
         yield from unified_diff(before, after, str(path), f"{path} (mended)", n=CONTEXT_LINES, lineterm="")

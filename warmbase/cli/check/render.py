@@ -16,8 +16,8 @@ from warmbase.configurations.table_ddl import initial_load, table_ddl
 from warmbase.emr.api import write_run_job_flow
 from warmbase.emr.cluster_spec import ClusterSpec
 from warmbase.environments.reader import read_environment
+from warmbase.ground.secret import redacted
 from warmbase.linter.lint import refuse_errors
-from warmbase.linter.secret import redacted
 
 
 @click.command()

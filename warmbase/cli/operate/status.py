@@ -16,8 +16,8 @@ from warmbase.cli.page import Page, Part, Row
 from warmbase.cli.terminal import echo
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
+from warmbase.facts import today
 from warmbase.facts.releases import newest_release, release_of
-from warmbase.facts.table import today
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import format_duration, format_percent, format_usd
 from warmbase.operations.aws.clients import environment_aws

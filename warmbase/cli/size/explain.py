@@ -28,14 +28,13 @@ from warmbase.configurations.launch import classifications
 from warmbase.configurations.properties import CATALOGUE, HBaseProperty
 from warmbase.emr.cluster_spec import flattened
 from warmbase.engines.engine import engine_of
-from warmbase.environments.environment import Environment
-from warmbase.environments.override import Override
+from warmbase.environments.environment import Environment, Override
 from warmbase.environments.planning import advised_plan_of, chosen_cluster, plan_of
 from warmbase.environments.reader import read_environment
 from warmbase.environments.unstated import Unstated, unstated
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import InvalidInput, Problem
-from warmbase.linter.secret import redacted
+from warmbase.ground.secret import redacted
 from warmbase.sizing.plan import Plan
 
 USUAL: Final = ("cold", "p99", "restart", "decides", "cache", "cost")

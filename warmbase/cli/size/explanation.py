@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from warmbase.cli.page import Paragraph, Part
 from warmbase.cli.size.plan_summary import export_text, peak_text, table_text
-from warmbase.environments.override import Override
+from warmbase.environments.environment import Override
 from warmbase.environments.unstated import Unstated
 from warmbase.ground.errors import fix_line
-from warmbase.ground.units import format_duration, format_number, format_percent, format_size, format_usd
-from warmbase.linter.secret import redacted
-from warmbase.reports.amounts import amount_text
+from warmbase.ground.secret import redacted
+from warmbase.ground.units import amount_text, format_duration, format_number, format_percent, format_size, format_usd
 from warmbase.sizing.explanation import Explanation
 from warmbase.sizing.plan import Plan
 from warmbase.sizing.recovery.export import REGIONS

@@ -209,8 +209,8 @@ def _assignment(option: str, text: str) -> Assignment:
 
 def _foreign_cluster(file: Path) -> ForeignCluster:
     from warmbase.configurations.foreign_settings import foreign_settings, secret_names  # noqa: PLC0415 - only a file needs the catalogue
+    from warmbase.ground.secret import is_secret  # noqa: PLC0415
     from warmbase.linter.reader import read_subject  # noqa: PLC0415
-    from warmbase.linter.secret import is_secret  # noqa: PLC0415
 
     spec = read_subject(file, None)
     overrides, secrets = foreign_settings(spec, is_secret), secret_names(spec, is_secret)

@@ -37,7 +37,7 @@ from warmbase.environments.reader import locate, read_environment
 from warmbase.environments.reader.document import load_document
 from warmbase.environments.reader.read import environment_at, environment_of, is_revision, quoted_path
 from warmbase.ground.errors import Infeasible, fix_line
-from warmbase.reports.amounts import printable
+from warmbase.ground.units import printable
 from warmbase.sizing.plan import Warning  # noqa: A004 - the plan's own word
 
 

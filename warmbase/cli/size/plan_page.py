@@ -7,11 +7,19 @@ from typing import Any, Final
 
 from warmbase.cli.page import Column, Paragraph, Part, Row, Style, Table, Text, rows_table, styled
 from warmbase.cli.size.plan_summary import boost_text, outcome
-from warmbase.environments.override import PINNED, Override
+from warmbase.environments.environment import PINNED, Override
 from warmbase.ground.errors import fix_line
-from warmbase.ground.units import GIB, MIB, format_duration, format_percent, format_rate, format_size, format_usd
-from warmbase.linter.secret import redacted
-from warmbase.reports.amounts import amount_text
+from warmbase.ground.secret import redacted
+from warmbase.ground.units import (
+    GIB,
+    MIB,
+    amount_text,
+    format_duration,
+    format_percent,
+    format_rate,
+    format_size,
+    format_usd,
+)
 from warmbase.reports.plan_text import provision_text
 from warmbase.sizing.plan import Plan
 from warmbase.sizing.server.writes import WriteResource

@@ -27,6 +27,7 @@ from warmbase.environments.reader.assignment import TABLES
 from warmbase.environments.reader.document import Document, YamlPath, path_text
 from warmbase.environments.unstated import unstated
 from warmbase.ground.errors import Infeasible
+from warmbase.ground.secret import redacted
 from warmbase.ground.units import (
     SECONDS_PER_HOUR,
     format_duration,
@@ -35,7 +36,6 @@ from warmbase.ground.units import (
     format_size,
     format_usd,
 )
-from warmbase.linter.secret import redacted
 from warmbase.reports.decision_page import EngineWords
 from warmbase.reports.explorer.drawing import Figure, Place, PlanPage
 from warmbase.reports.explorer.page_input import PageInput, has_value, table_section

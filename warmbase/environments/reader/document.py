@@ -10,8 +10,8 @@ from typing import Final
 import yaml
 from msgspec import Struct, field
 
-from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.ground.files import read_regular_file
 
 YamlPath = tuple[str | int, ...]
 

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.block import FamilyTotals, Inspection, LengthHistogram
 from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.ground.files import read_regular_file
 
 Length = Annotated[int, Field(ge=1)]
 Pairs = Annotated[list[tuple[Length, Length]], Field(min_length=1)]

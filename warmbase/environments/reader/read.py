@@ -29,7 +29,7 @@ from warmbase.environments.reader.ranges import RangedDocument, range_error, ran
 from warmbase.environments.reader.schema import EnvironmentFile
 from warmbase.environments.reader.section import Section, refusals
 from warmbase.ground.errors import InvalidInput, Problem
-from warmbase.ground.package import EXAMPLES
+from warmbase.ground.files import EXAMPLES
 
 HOME = "environments"
 

@@ -20,19 +20,20 @@ from warmbase.engines.engine import ENGINES, OTHER_TITLES
 from warmbase.environments.environment import (
     ACCOUNT_PSEUDO_PARAMETER,
     EMR_TAG,
+    PINNED,
+    PLANNED,
     Access,
     Environment,
     Network,
+    Override,
     Root,
     Wal,
 )
-from warmbase.environments.override import PINNED, PLANNED, Override
-from warmbase.environments.reader.cluster_schema import ClusterSection, EngineSection
+from warmbase.environments.reader.cluster_schema import CLUSTER_KDC, ClusterSection, EngineSection, Security
 from warmbase.environments.reader.document import Document
 from warmbase.environments.reader.key import Bounds, Slider, yaml_key
 from warmbase.environments.reader.messages import quoted
 from warmbase.environments.reader.section import Refusal, Section, Share, known_values, refuse
-from warmbase.environments.reader.security_schema import CLUSTER_KDC, Security
 from warmbase.environments.reader.workload_schema import AnyWorkload, TablesSection, TargetsSection
 from warmbase.facts.keys import current_key
 from warmbase.facts.prices import priced_regions

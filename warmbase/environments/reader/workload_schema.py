@@ -29,8 +29,8 @@ from warmbase.environments.reader.section import (
     Size,
     known_values,
 )
-from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput
+from warmbase.ground.files import read_regular_file
 from warmbase.ground.units import GIB, HOURS_PER_DAY, KIB, MIB, SECONDS_PER_HOUR, TIB, exact_size
 from warmbase.sizing.requirements import Targets
 from warmbase.sizing.workload.popularity import UNIFORM, Curve, RowPopularity, Zipf, hot_set

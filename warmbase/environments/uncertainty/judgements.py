@@ -98,7 +98,7 @@ JUDGEMENTS: Final = (
     Judgement("CPU to cache a block", 60e-6, 205e-6, "s", {"warmbase.sizing.cache.warm_up.CPU_SECONDS_PER_BLOCK": 1.0}),
     Judgement("fsync of a cache file", 2e-3, 10e-3, "s", {"warmbase.sizing.cache.warm_up.FSYNC_SECONDS": 1.0}),
     Judgement("latency of a volume", 0.5e-3, 2e-3, "s", {"warmbase.sizing.service.resource.DISK_LATENCY_SECONDS": 1.0}),
-    Judgement("CPU to write a cell", 1e-6, 4e-6, "s", {"warmbase.sizing.server.write_path.CELL_CPU_SECONDS": 1.0}),
+    Judgement("CPU to write a cell", 1e-6, 4e-6, "s", {"warmbase.sizing.server.writes.CELL_CPU_SECONDS": 1.0}),
     Judgement("minimum write amplification", 1.0, 4.0, "", {"warmbase.sizing.service.inputs.LEAST_AMPLIFICATION": 1.0}),
     Judgement(
         "memory of other daemons", 2 * 2**30, 8 * 2**30, "B", {"warmbase.sizing.server.memory.DAEMON_BYTES": 1.0}

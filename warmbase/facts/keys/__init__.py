@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from warmbase.facts.table import rows
+from warmbase.facts import rows
 from warmbase.ground.release import Version, parse_version
 
 __all__ = [

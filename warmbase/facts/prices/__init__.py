@@ -17,7 +17,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from warmbase.facts.table import HOME, rows
+from warmbase.facts import HOME, rows
 from warmbase.ground.prices import ESTIMATE, ComputePrice, PriceTable, ServicePrice
 
 BASE_REGION: Final = "us-east-1"

@@ -21,8 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.emr.cluster_spec import Setting
-from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput
+from warmbase.ground.files import read_regular_file
 
 # judgement: EMR takes some hundred kilobytes of configurations; beyond 4 MiB it is some other file.
 MOST_BYTES: Final = 4 * 2**20

@@ -11,7 +11,7 @@ from warmbase.linter.finding import Consequence, Severity, new_value
 from warmbase.linter.node import LintedNode, files_of, largest_volume_gib, room_gib
 from warmbase.linter.rule import BOOTED, NEEDS_LOAD, Rule, Violation
 from warmbase.sizing import gp3
-from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES, bucket_bytes, minimum_capacity_bytes
+from warmbase.sizing.cache.bucket_sizes import DEFAULT_BUCKET_SIZES, bucket_bytes, minimum_capacity_bytes
 from warmbase.sizing.search.disks import FILL_FRACTION
 
 HBASE: Final = "HBase 2.6.2 BucketCache, BucketAllocator"

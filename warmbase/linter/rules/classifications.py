@@ -8,9 +8,9 @@ from typing import Final
 
 from warmbase.configurations.properties.property import Span
 from warmbase.emr.cluster_spec import PLACEHOLDER, ClassificationPath
+from warmbase.facts import today
 from warmbase.facts.keys.nearest import near_misses
 from warmbase.facts.releases import SPARK_ONLY, classifications, nearest_label, unknown_release
-from warmbase.facts.table import today
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode
 from warmbase.linter.rule import Rule, Violation, emr_hbase_rule, emr_rule

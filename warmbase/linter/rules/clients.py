@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from warmbase.emr.cluster_spec import Setting, TableCoprocessor
+from warmbase.ground.secret import holds_credential
 from warmbase.linter.finding import Consequence, Severity
 from warmbase.linter.node import LintedNode
 from warmbase.linter.rule import Rule, Violation, emr_rule
-from warmbase.linter.secret import holds_credential
 
 AUTHENTICATION: Final = "hbase.security.authentication"
 AUTHORIZATION: Final = "hbase.security.authorization"

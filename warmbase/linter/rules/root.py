@@ -8,7 +8,7 @@ from typing import Final
 
 from warmbase.configurations.properties.property import Span
 from warmbase.emr.cluster_spec import Setting
-from warmbase.facts.table import rows
+from warmbase.facts import rows
 from warmbase.linter.finding import REMOVED, Consequence, Severity, new_value
 from warmbase.linter.node import LintedNode, mount_of
 from warmbase.linter.rule import NO_AWS, Rule, Violation, emr_hbase_rule, emr_rule

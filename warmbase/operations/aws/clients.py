@@ -26,7 +26,7 @@ from msgspec import Struct
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import recorded_identities
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
-from warmbase.ground.package import EXAMPLES, is_checkout
+from warmbase.ground.files import EXAMPLES, is_checkout
 from warmbase.operations.aws.errors import MISSING, error_code, explain_answers, translated
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from warmbase.environments.reader import locate
 from warmbase.ground.errors import OperationFailed
-from warmbase.ground.package import EXAMPLES, PACKAGE, is_checkout
+from warmbase.ground.files import EXAMPLES, PACKAGE, is_checkout
 from warmbase.operations.aws.clients import Aws
 
 APP: Final = f"{shlex.quote(sys.executable)} -P -m warmbase.app"

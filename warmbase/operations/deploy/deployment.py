@@ -26,8 +26,8 @@ from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records
 from warmbase.environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
 from warmbase.environments.reader import read_environment
-from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Refused
+from warmbase.ground.files import read_regular_file
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.aws.progress import Progress, Say, Stage

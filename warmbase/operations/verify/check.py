@@ -15,7 +15,7 @@ from msgspec import Struct
 from warmbase.changes.engine_facet import EngineLaunch
 from warmbase.configurations.launch import Launch
 from warmbase.engines.engine import ENGINES
-from warmbase.ground.package import PACKAGE
+from warmbase.ground.files import PACKAGE
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.hbase_control import CacheContents

@@ -28,12 +28,12 @@ from warmbase.changes.planned_cluster import deployable_cluster
 from warmbase.configurations.launch import Launch
 from warmbase.configurations.properties import CATALOGUE, HBaseProperty, PropertyScope
 from warmbase.emr.cluster_spec import flattened
-from warmbase.environments.override import PINNED, Override
+from warmbase.environments.environment import PINNED, Override
 from warmbase.facts.keys import current_key, deprecated_keys, emr_keys, hadoop_keys, hbase_keys
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import Infeasible, InvalidInput, OperationFailed
 from warmbase.ground.release import Release
-from warmbase.linter.secret import redacted
+from warmbase.ground.secret import redacted
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.node_command import PrimaryShell, outcome, send
 from warmbase.operations.aws.progress import Say
@@ -52,7 +52,7 @@ from warmbase.operations.verify.check import (
     SettingDifference,
 )
 from warmbase.sizing.explanation import figure_at
-from warmbase.sizing.server.write_path import FEWEST_FILES, more_store_files
+from warmbase.sizing.server.writes import FEWEST_FILES, more_store_files
 
 GroupType = Literal["CORE", "MASTER"]
 """The name that EMR gives an instance group."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from warmbase.environments.reader.key import Kind
-from warmbase.facts.table import today
+from warmbase.facts import today
 from warmbase.ground.units import format_size, parse_duration, parse_fraction, parse_multiple, parse_size
 from warmbase.reports.decision_page import DecisionPage
 from warmbase.reports.explorer.answer import answer, decision_rows

@@ -23,8 +23,8 @@ from warmbase.environments.reader.assignment import OPTION, Assignment, assigned
 from warmbase.environments.reader.document import MOST_BYTES, Document, load_document, path_text
 from warmbase.environments.reader.ranges import RangedDocument, ranges_in
 from warmbase.environments.reader.read import environment_of, locate, quoted_path
-from warmbase.environments.regular_file import read_regular_file
 from warmbase.ground.errors import InvalidInput, Problem
+from warmbase.ground.files import read_regular_file
 from warmbase.reports.engine_facet import reports_of
 from warmbase.reports.explorer.drawing import Place, PlanPage
 from warmbase.reports.explorer.page_input import PageInput, with_value

@@ -29,8 +29,13 @@ from msgspec.structs import replace
 from warmbase.ground.block import LengthHistogram
 from warmbase.ground.release import Release
 from warmbase.ground.units import GIB, MIB, TIB
-from warmbase.sizing.cache.allocator import BucketAllocator, bucket_bytes
-from warmbase.sizing.cache.bucket_sizes import PROPORTIONAL_BUCKETS, bucket_sizes, fullest_list
+from warmbase.sizing.cache.bucket_sizes import (
+    PROPORTIONAL_BUCKETS,
+    BucketAllocator,
+    bucket_bytes,
+    bucket_sizes,
+    fullest_list,
+)
 from warmbase.sizing.cache.hit_ratio import (
     HitRatioCurve,
     OccupancyRange,

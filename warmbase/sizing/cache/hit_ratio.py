@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from warmbase.ground.block import LengthHistogram
-from warmbase.sizing.cache.allocator import MIN_FACTOR, BucketAllocator
+from warmbase.sizing.cache.bucket_sizes import MIN_FACTOR, BucketAllocator
 from warmbase.sizing.workload.popularity import Floats, Popularity
 
 SINGLE_FACTOR: Final = 0.25  # hbase.bucketcache.single.factor

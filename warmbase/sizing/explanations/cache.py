@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from warmbase.sizing import gp3
-from warmbase.sizing.cache import allocator, bucket_cache
-from warmbase.sizing.cache.allocator import DEFAULT_BUCKET_SIZES, bucket_bytes
+from warmbase.sizing.cache import bucket_cache
+from warmbase.sizing.cache import bucket_sizes as allocator
 from warmbase.sizing.cache.bucket_cache import useful_volumes_of
-from warmbase.sizing.cache.bucket_sizes import bytes_claimed_per_block
+from warmbase.sizing.cache.bucket_sizes import DEFAULT_BUCKET_SIZES, bucket_bytes, bytes_claimed_per_block
 from warmbase.sizing.explanation import (
     GIBIBYTE,
     MEBIBYTE,
@@ -65,7 +65,7 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
             largest=figure(sizes[-1], "B", "bucket_cache.bucket_sizes"),
             longest=longest,
             sizes=figure(len(sizes), "sizes", "bucket_cache.bucket_sizes"),
-            bucket=computed(bucket_bytes(sizes), "B", "warmbase.sizing.cache.allocator.bucket_bytes"),
+            bucket=computed(bucket_bytes(sizes), "B", "warmbase.sizing.cache.bucket_sizes.bucket_bytes"),
             items=constant(allocator, "FEWEST_ITEMS_IN_BUCKET"),
             blocks=figure(blocks, "blocks", "bucket_cache.blocks_held"),
             cache=cache,

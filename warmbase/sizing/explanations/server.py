@@ -15,11 +15,12 @@ from warmbase.sizing.explanation import (
     setting,
 )
 from warmbase.sizing.search.candidate import Candidate
-from warmbase.sizing.server import memory, region_server, write_path
+from warmbase.sizing.server import memory, region_server
+from warmbase.sizing.server import writes as write_path
 from warmbase.sizing.server.memory import HeapNeeds, most_handlers
 from warmbase.sizing.server.region_server import answer_bytes, flush_writing
 from warmbase.sizing.server.system_volume import write_share
-from warmbase.sizing.server.write_path import flush_room_bytes
+from warmbase.sizing.server.writes import flush_room_bytes
 from warmbase.sizing.service import inputs, resource
 
 HEAP_CHECK = "HBase 2.6.2 MemorySizeUtil, which adds both fractions up in truncated float32 percents"
@@ -46,7 +47,7 @@ def memory_explanations(candidate: Candidate) -> dict[str, Explanation]:
 
     names = {
         "on_heap_cache": computed(needs.l1_bytes, "B", "warmbase.sizing.server.memory.l1_bytes"),
-        "memstore": computed(needs.memstore_bytes, "B", "warmbase.sizing.server.write_path.memstore_bytes"),
+        "memstore": computed(needs.memstore_bytes, "B", "warmbase.sizing.server.writes.memstore_bytes"),
     }
     if caches:
         source = "warmbase.sizing.server.memory.index_bytes_per_block x cached blocks"
@@ -78,7 +79,7 @@ def memory_explanations(candidate: Candidate) -> dict[str, Explanation]:
             entry=constant(inputs, "CELL_HEAP_BYTES", "B"),
             interval=constant(write_path, "FLUSH_INTERVAL_SECONDS", "s"),
             least=least,
-            room=computed(flush_room_bytes(share, files), "B", "warmbase.sizing.server.write_path.flush_room_bytes"),
+            room=computed(flush_room_bytes(share, files), "B", "warmbase.sizing.server.writes.flush_room_bytes"),
             regions=setting(share.regions, "regions", "workload.regions, one surviving node's share"),
             one_region=constant(write_path, "FEWEST_REGIONS"),
             flush_size=figure(

@@ -17,15 +17,21 @@ from warmbase.sizing.explanation import (
 )
 from warmbase.sizing.requirements import PINNED_BY
 from warmbase.sizing.search.candidate import Candidate
-from warmbase.sizing.server import system_volume, write_path
+from warmbase.sizing.server import system_volume
+from warmbase.sizing.server import writes as write_path
 from warmbase.sizing.server.system_volume import write_share
-from warmbase.sizing.server.write_path import ENCRYPTED_BYTE_CPU_SECONDS, day_limit, night_limit, store_writes
-from warmbase.sizing.server.writes import blocking_resource
+from warmbase.sizing.server.writes import (
+    ENCRYPTED_BYTE_CPU_SECONDS,
+    blocking_resource,
+    day_limit,
+    night_limit,
+    store_writes,
+)
 from warmbase.sizing.service import inputs
 
 SELECTION = "HBase 2.6.2 ExploringCompactionPolicy, simulated"
 LEAST = "HBase's default if that is enough"
-WRITE_PATH = "warmbase.sizing.server.write_path"
+WRITE_PATH = "warmbase.sizing.server.writes"
 
 
 def write_explanations(candidate: Candidate) -> dict[str, Explanation]:

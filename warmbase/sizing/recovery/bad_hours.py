@@ -29,8 +29,7 @@ from warmbase.sizing.search.candidate import Candidate
 from warmbase.sizing.server.cold_start import ColdStart
 from warmbase.sizing.server.region_server import GET_BYTES, cold_start, fill_of, fill_seconds
 from warmbase.sizing.server.system_volume import hdfs_replication
-from warmbase.sizing.server.write_path import MOST_FILES
-from warmbase.sizing.server.writes import rest
+from warmbase.sizing.server.writes import MOST_FILES, rest
 from warmbase.sizing.service.inputs import LEAST_AMPLIFICATION
 from warmbase.sizing.service.performance import performance
 from warmbase.sizing.service.resource import S3_GETS_PER_SECOND_PER_PREFIX

@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 
 from warmbase.ground.units import SECONDS_PER_HOUR
-from warmbase.sizing.cache.allocator import ACCEPT_FACTOR
+from warmbase.sizing.cache.bucket_sizes import ACCEPT_FACTOR
 from warmbase.sizing.plan import Plan
 
 Verdict: TypeAlias = Literal["warm", "filling", "turning over", "not filling", "unknown"]

@@ -31,8 +31,7 @@ from warmbase.sizing.server.region_server import (
 )
 from warmbase.sizing.server.restart import SESSION_TIMEOUT_MS, Crash, Offline, offline
 from warmbase.sizing.server.system_volume import LONGEST_RECOVERY_SECONDS, HdfsLoad, with_disks, writing_server
-from warmbase.sizing.server.write_path import WritingServer
-from warmbase.sizing.server.writes import Writes, without_writes, write_load
+from warmbase.sizing.server.writes import Writes, WritingServer, without_writes, write_load
 from warmbase.sizing.service.inputs import UTILISATION, SizingInputs
 from warmbase.sizing.service.performance import Performance, performance, reads_in_progress
 from warmbase.sizing.service.resource import (

@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from warmbase.ground.instance import InstanceType
 from warmbase.ground.units import MIB
-from warmbase.sizing.cache.allocator import ACCEPT_FACTOR
 from warmbase.sizing.cache.bucket_cache import WRITER_THREADS, CacheDemand
+from warmbase.sizing.cache.bucket_sizes import ACCEPT_FACTOR
 from warmbase.sizing.cache.warm_up import (
     CacheCapacity,
     Fill,
@@ -52,7 +52,7 @@ from warmbase.sizing.server.restart import (
     persistence,
     restart,
 )
-from warmbase.sizing.server.write_path import FileWriting, memstore_bytes
+from warmbase.sizing.server.writes import FileWriting, memstore_bytes
 from warmbase.sizing.service.inputs import SizingInputs, WriteShare
 from warmbase.sizing.service.resource import GBIT_BYTES, S3_GETS_PER_SECOND_PER_PREFIX, ServingCluster
 from warmbase.sizing.workload.workload import Workload

@@ -22,7 +22,7 @@ from warmbase.ground.units import GIB, MIB, SECONDS_PER_HOUR
 from warmbase.sizing import gp3
 from warmbase.sizing.cost import EMR_ROOT_VOLUME
 from warmbase.sizing.requirements import Layout, Pins, Volume
-from warmbase.sizing.server.write_path import (
+from warmbase.sizing.server.writes import (
     LOG_IO_BYTES,
     FileWriting,
     Memstore,

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from xml.sax.saxutils import escape
-
-if TYPE_CHECKING:
-    from warmbase.emr.cluster_spec import Setting  # a plan, which redacts overrides too, needs no cluster
 
 REDACTED: Final = "(not shown)"
 CREDENTIAL: Final = re.compile(
@@ -49,9 +46,9 @@ NAMED: Final = re.compile(
 """A value beside a name that may be that of a secret, wherever it stands."""
 
 
-def without_secrets(text: str, settings: Iterable[Setting]) -> str:
-    """Return a text without the secret values of settings, in any notation, and without others that look secret."""
-    values = {setting.value for setting in settings if is_secret(setting.key, setting.value)}
+def without_secrets(text: str, properties: Iterable[tuple[str, str]]) -> str:
+    """Return a text without the secret values of properties, in any notation, and without others that look secret."""
+    values = {value for key, value in properties if is_secret(key, value)}
     in_json = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for value in values for ascii_only in (True, False)}
     in_xml = {escape(value) for value in values}
     in_shell = {value.replace("'", "'\\''") for value in values | in_json}

@@ -1,10 +1,25 @@
-"""Regular files, and only they: a pipe that nobody writes to, or a device, would block a command for ever."""
+"""Where the files of the package are, and the reading of a user's files.
+
+In a checkout, links lead to the package's files that stand at its top. A user's file must be a regular one: a pipe that
+nobody writes to, or a device, would block a command for ever.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
 from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = Path(__file__).parents[1]
+"""The directory `warmbase`, in a checkout or among the installed packages."""
+EXAMPLES: Final = PACKAGE / "examples"
+"""The environment files that ship."""
+
+
+def is_checkout() -> bool:
+    """Return whether this is a clone of the repository, which has the lab and the local AWS beside the package."""
+    return (PACKAGE.parent / "Makefile").exists()
 
 
 def read_regular_file(path: Path, most_bytes: int = -1) -> bytes:
