@@ -492,7 +492,7 @@ NO_FIGURE = {
     "search.RUNNER_UP_CANDIDATES": "how long the runner-up is looked for, which only explains the winner",
     "alternatives.CANDIDATES": "how long advice is looked for; test_alternatives holds what a cut search returns",
     "alternatives.LEAST_READS_PER_SECOND": "what a nearest answer must at least serve; no plan is that small",
-    "alternatives.FIRST_FACTOR": "the first step of the search for the best target; it only changes how long that takes",
+    "alternatives.FIRST_FACTOR": "the first step of the search for the best target; only the time depends on it",
     "alternatives.LEAST_HIT_RATIO": "what a nearest answer must at least hit; no plan is that small",
     "alternatives.LONGER": "how closely the shortest duration is found; test_relaxations holds both sides of it",
     "alternatives.STEP": "how closely the best target is found; test_relaxations holds both sides of it",
