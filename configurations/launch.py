@@ -1,4 +1,4 @@
-"""The launch of a cluster: its plan rendered as classifications, and what EMR is asked to start with them.
+"""The launch of a cluster: its plan rendered as classifications, and the cluster that EMR is asked to start.
 
 Classifications are the properties of the catalogue, each with its value for this cluster. Overrides of the environment
 file replace these values, in the groups whose nodes read the property.
@@ -215,8 +215,8 @@ def _with(
 def _problems(override: Override, in_hbase_site: AbstractSet[str]) -> Iterator[Problem]:
     at = (override.classification, override.key)
     what = f"overrides.{override.classification}.{override.key}"
-    # What decides a property elsewhere decides it in every classification (hbase.rootdir in another file would be a
-    # second root), and under its old name (Hadoop reads fs.default.name as it reads fs.defaultFS).
+    # A key of the file that decides a property decides it in every classification (hbase.rootdir in another file would
+    # be a second root), and under its old name (Hadoop reads fs.default.name as it reads fs.defaultFS).
     current = current_key(override.key)
     decided = DECIDED.get(current)
     if any(entry.is_identity for (_, key), entry in CATALOGUE.items() if key == current):

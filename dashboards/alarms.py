@@ -103,7 +103,7 @@ def _cold_minutes(plan: Plan) -> int:
 
 def _of_s3(plan: Plan, root: Root) -> Iterator[Alarm]:
     """Yield the alarms on requests to S3 and on the claim of the root."""
-    # A cluster with a cache counts its own misses; for others, the root has request metrics.
+    # A cluster with a cache counts its own misses; for a cluster without one, the root has request metrics.
     resource = next(resource for resource in plan.throughput.resources if resource.name == "s3-requests")
     warm = plan.busiest_hour.reads_per_second * resource.demand_per_read
     allowed = max(MIN_GETS_PER_SECOND, GETS_MARGIN * warm)
@@ -236,7 +236,7 @@ def _of_warming(plan: Plan) -> Iterator[Alarm]:
 
 
 def _of_caches(plan: Plan) -> Iterator[Alarm]:
-    """Yield the alarms on what enters the caches, on their room, and on reads."""
+    """Yield the alarms on the blocks that enter the caches, on the room in the caches, and on reads."""
     yield alarm_above(
         name="insertions-fail",
         watched=_of_nodes("FailedInsertions", "SUM"),

@@ -55,7 +55,7 @@ def cache_graphs(plan: Plan) -> tuple[Graph, ...]:
         GraphLine(misses, "misses", "misses", visible=False),
         GraphLine("hits / (hits + misses)", "ratio", "hit ratio"),
     )
-    # CloudWatch draws no curve that begins at a restart, so marks show the plan of a warm-up by hours.
+    # CloudWatch draws no curve that begins at a restart, so marks show the planned warm-up at some hours.
     curve = dict(plan.warm_up.curve)
     warm_up = [
         Mark(round(curve[hours], 3), f"planned {hours:g} h after a cold start")
@@ -159,7 +159,7 @@ def read_graphs(plan: Plan, root: Root) -> tuple[Graph, ...]:
         p99 = (GraphLine(by_minute("GetP99", "Maximum"), "p99"),)
         latency = [Graph("Latency of gets, 99th percentile, by RegionServer", "ms", p99, marks=(planned,))]
         volume = plan.core.volume("cache")
-        # The node's metrics describe the busiest volume, where the cache has several.
+        # If the cache has several volumes, the node's metrics describe the busiest one.
         which = "busiest cache volume" if volume.count > 1 else "cache volume"
         throughput = (volume.throughput_mib_s or 0) * MIB
         volumes = [

@@ -1,6 +1,6 @@
 """Real HBase and a whole demonstration deployment, both on this machine in place of a cloud.
 
-Tests, tools and commands come in by these names, and by the scenario or the model that a test is about:
+Tests, tools and commands import these names, and the scenario or the model that a test is about:
 
 - `hbase.laboratory`: `small_of` and `laboratory`, a lab for one launch at a small scale, which yields a bench; with
   `scaled_plan.Small` and `miniature`, and `hbase.experiment.Experiment`

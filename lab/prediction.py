@@ -496,7 +496,7 @@ class Numbers(Struct, frozen=True, kw_only=True):
 
 
 def entry_bytes(numbers: Numbers) -> float:
-    """Mean length of one block's entry of the index of the cache, with its own tag and length.
+    """Return the mean length of a block's entry in the index of the cache, including its tag and length.
 
     An entry is protobuf fields. Numbers are varints, seven bits to a byte, so it is as long as its numbers are large.
     Source: HBase 2.6.2 BucketCacheEntry.proto and BucketProtoUtils.

@@ -2,12 +2,12 @@
 
 `server.local_aws()` runs it in its own process, for the CDK CLI; `extension.install()` extends moto in this process,
 for mock_aws. `controls` lists the tags that make it fail on purpose, and the statements of AWS's documents that can be
-read in two ways, with the reading that it plays of each.
+read in two ways, with the reading that it emulates.
 
-Others come in by these names: `server`: `LocalAws`, `local_aws`, `running_aws`, `local_environment`, `refuse_remote`,
-`refuse_dead`, `is_healthy`, `ACCOUNT` and `NOWHERE`; `extension.install`; `stand_ins.create_stand_ins`;
-`template_lint.lint_errors`; `controls`, for the clock, the tags and the readings; `schedules`, for what is due; and
-`emr.steps`: `OF_A_CLUSTER` and `HIDDEN`.
+Other packages import these names: `server`: `LocalAws`, `local_aws`, `running_aws`, `local_environment`,
+`refuse_remote`, `refuse_dead`, `is_healthy`, `ACCOUNT` and `NOWHERE`; `extension.install`;
+`stand_ins.create_stand_ins`; `template_lint.lint_errors`; `controls`, for the clock, the tags and the readings;
+`schedules`, for what is due; and `emr.steps`: `OF_A_CLUSTER` and `HIDDEN`.
 
 It is an emulator that keeps, checks and returns *descriptions*: no EC2 node boots and no HBase starts. Where the local
 AWS is served, two kinds of programs run on this machine: the bootstrap action that claims the root, as it was uploaded,

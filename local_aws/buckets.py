@@ -72,7 +72,7 @@ def _authorize(
 
 
 def _stored_configuration(response: Untyped, bucket: str, query: Untyped) -> tuple[str, dict[str, bytes]] | None:
-    """Return the list of the request, and what was put into it by id; None for a request of another kind."""
+    """Return the list that the request is about, and its entries by id; None for a request of another kind."""
     for name, listing in LISTS.items():
         if name in query:
             return listing, response.backend.get_bucket(bucket).__dict__.setdefault(f"local_{name}", {})

@@ -149,7 +149,7 @@ def _act(backend: Untyped, alarm: Untyped) -> None:
     if not alarm.actions_enabled or any(alarm.name in names for names in active):
         return
     account, region = backend.account_id, backend.region_name
-    # The control of the cluster whose alarm it is.
+    # The control belongs to the cluster of the alarm.
     clusters = emr_backends[account][region].clusters.values()
     tags = [control(cluster, ALARM_ACTIONS) for cluster in clusters if alarm.name.startswith(f"{cluster.name}-")]
     behaviour = next(filter(None, tags), None)
@@ -169,7 +169,7 @@ def _act(backend: Untyped, alarm: Untyped) -> None:
             }
         )
         if refusal is None and behaviour != "silent":
-            # SNS's metrics of one message: what it delivered to the subscriptions that are confirmed.
+            # Write SNS's metrics of one message: the deliveries to confirmed subscriptions.
             reaches = sum(not _is_pending(subscription) for subscription in _subscriptions(backend, topic))
             delivered = 0 if behaviour == "lose" else reaches
             dimensions = [{"Name": "TopicName", "Value": topic.rpartition(":")[2]}]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Stacks(Protocol):
-    """Stacks, and the boards that watch a cluster."""
+    """The stack of a cluster, and its dashboards, alarms and notifications."""
 
     def cluster_stack(
         self,
@@ -36,6 +36,6 @@ class Stacks(Protocol):
 
 
 def stacks_of(engine: Engine) -> Stacks:
-    """Return what the engine has for this room, imported when it is first asked for."""
+    """Import the engine's facet for this room when it is first needed."""
     facet: Stacks = engine.facet("stacks")
     return facet

@@ -78,7 +78,7 @@ class SecurityGroups(Construct):
         peers += [ec2.Peer.security_group_id(group) for group in environment.access.security_groups]
         peers.append(self.clients)
         for peer in peers:
-            # Of the KDC on the primary node, the admin server stays closed, as Thrift and REST do.
+            # The admin server of the KDC on the primary node stays closed, as do Thrift and REST.
             if environment.kerberos is not None and environment.kerberos.kdc is None:
                 for protocol in (ec2.Port.tcp(KDC_PORT), ec2.Port.udp(KDC_PORT)):
                     self.primary.add_ingress_rule(peer, protocol, "clients to KDC")
@@ -138,7 +138,7 @@ class NetworkStack(cdk.Stack):
             ],
             restrict_default_security_group=False,
         )
-        # Rejected traffic. Without a log group of ours CDK would retain one, and its records for two years.
+        # This is for rejected traffic. Without it, CDK would retain a log group, and its records for two years.
         rejected = logs.LogGroup(
             self,
             "Rejected",

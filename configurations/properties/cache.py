@@ -1,6 +1,7 @@
-"""Properties of the BucketCache, and of the heap that L1 and the memstore share with what the BucketCache needs of it.
+"""Properties of the BucketCache, and of the shares of the heap for L1 and the memstore.
 
-The BucketCache has properties of its file, slots, queues and persistent index, and of which blocks enter it, and when.
+The properties of the BucketCache are about its file, slots, queues and persistent index, and about which blocks enter
+it, and when.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A property: where it is set, to what value and why, which values are valid, its source, and how a change is applied.
+"""A property: its classification, value and reason, the values that are valid, its source, and how a change is applied.
 
 A kind of values (`Whole`, `Switch`, `OneOf` …) checks the text of a property as the node reads it. Each source that
 several rules cite is named here once. `RenderingContext` is the HBase cluster for which a property is rendered: all

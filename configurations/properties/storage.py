@@ -1,6 +1,6 @@
 """Properties of the root, the write-ahead log, the S3 client, flushes, splits and compactions.
 
-Large compactions wait for the night, because the blocks that one replaces leave the cache. The night is that of the AWS
+Large compactions wait for the night, because the blocks that they replace leave the cache. The night is that of the AWS
 region. HBase's off-peak hours alone make no compaction wait: they raise the ratio by which files are selected, and lift
 the limit on throughput. So by day the size of a minor compaction is limited, and at night its throughput. HBase runs
 one off-peak compaction at a time on a RegionServer.

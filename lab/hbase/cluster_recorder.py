@@ -103,7 +103,7 @@ class ClusterRecorder(Struct, kw_only=True):
             **of_node,
             **of_agent,
             "HostsMeta": int(META in bean(port, REGIONS_BEAN)),
-            # The beginning, where no index was ever written.
+            # Without an index so far, this is the beginning of the recording.
             "index_written": index.stat().st_mtime - self.began if index.exists() else 0.0,
             "DiskUsed": 1 - disk.f_bavail / disk.f_blocks,
             "VolumeBytes": traffic.read_bytes + traffic.written_bytes,

@@ -127,7 +127,7 @@ class Experiment(Struct, frozen=True, kw_only=True, dict=True):
         return replace(self, table=table, miniature=miniature.with_measured_blocks(lengths))
 
     def scaled(self, data_bytes: float | None = None, **changes: object) -> ScaledPlan:
-        """Return the scaled plan of a workload with these changes, and with so many bytes of data."""
+        """Return the scaled plan of the workload with these changes and with this many bytes of data."""
         small = Small(
             memory_bytes=self.miniature.heap_mib * MIB,
             data_bytes=round(self.miniature.workload.stored_bytes if data_bytes is None else data_bytes),
@@ -185,7 +185,7 @@ def within_difference(bound: float) -> MeasurementTarget:
 
 
 def within_factor(bound: float) -> MeasurementTarget:
-    """Return a target that allows so many times the prediction, or so small a part of it."""
+    """Return a target that allows up to this multiple of the prediction, or down to its reciprocal."""
     return MeasurementTarget(kind=TargetKind.WITHIN_FACTOR, bound=bound)
 
 

@@ -104,8 +104,8 @@ class OwnCpu(Struct, kw_only=True, dict=True):
         """Return the time, and the processor time until then; a child that has ended counts as this process's."""
         times = os.times()
         own = times.user + times.system + times.children_user + times.children_system
-        # The fields that follow a process's name, which may have blanks; proc(5) numbers them from 3. They have the
-        # parent's id, and the processor time of a process and of its own ended children; none are there once it ends.
+        # The fields that follow a process's name, which may have blanks; proc(5) numbers them from 3. They contain
+        # the parent's id, and the processor time of a process and of its ended children, until the process ends.
         processes = [_text(file).rpartition(")")[2].split() for file in self.proc.glob("[0-9]*/stat")]
         children = [fields for fields in processes if fields and fields[1] == str(os.getpid())]
         ticks = sum(int(word) for fields in children for word in fields[11:15])

@@ -102,7 +102,7 @@ def layout_of(proc: Path = PROC) -> GroupLayout | str:
         return "no control groups are mounted here (/sys/fs/cgroup)"
     root, top = mounts[""]
     mine = _place(root, top, own.get("", "/"))
-    # The nearest group, from our own upwards, that can have children with both controllers.
+    # Find the nearest group, from our own upwards, that can have children with both controllers.
     for group in (group for group in (mine, *mine.parents) if group == top or top in group.parents):
         if written(group / "cgroup.subtree_control") >= CONTROLLERS:
             return GroupLayout(version=2, memory=group, disk=group)

@@ -92,7 +92,7 @@ class LimitedVolume(Struct, frozen=True, kw_only=True):
                     why="the file system cannot, and the page cache would answer for the disk",
                     fix="keep the lab's files on ext4 or xfs",
                 )
-            # xfs, as on a cluster's nodes, or else ext4 without deferred initialisation.
+            # Use xfs, as on a cluster's nodes, or else ext4 without deferred initialisation.
             if shutil.which("mkfs.xfs") and self.size_bytes >= LEAST_XFS_BYTES:
                 _run("mkfs.xfs", "-q", "-K", str(self.device))
             else:

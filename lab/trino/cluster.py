@@ -130,7 +130,7 @@ class TrinoClient(Struct, frozen=True, kw_only=True):
         while True:
             rows += map(tuple, page.get("data", ()))
             if "error" in page:
-                # The message of the error and those of its causes.
+                # Join the message of the error with those of its causes.
                 error = page["error"]
                 messages, cause = [str(error.get("message"))], error.get("failureInfo", {}).get("cause")
                 while cause:

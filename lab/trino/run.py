@@ -80,7 +80,7 @@ def run_trino_cache(bench: TrinoBench) -> ScenarioResult:
             figures += _figures(f"{name}, {run_name}", bench.query(LARGE, SEVERAL_FILES, columns), predicted)
         seconds = min(bench.query(LARGE, SEVERAL_FILES, columns).seconds for _ in range(WARM_RUNS))
         figures.append(_seconds(f"{name}, best of {WARM_RUNS} more", seconds))
-    # One worker is ended and the other killed, both start, and the last query runs again.
+    # One worker is stopped and the other killed; both start again, and the last query is repeated.
     figure = partial(Measurement, case="all columns, workers restarted")
     cached = sum(bench.cluster.pages(LARGE))
     seconds = bench.cluster.restart()
@@ -241,7 +241,7 @@ def run(request: TrinoRequest, results: RunFiles, say: Callable[[str], None]) ->
         began=at.isoformat(timespec="seconds"),
         seconds=time.monotonic() - began,
     )
-    # A worker and its main catalog, with a place of the lab instead of this run's.
+    # The configuration of a worker and of its main catalog names a fixed directory instead of this run's.
     node, latency = Path("/lab/worker-1"), request.latency
     server = server_overlay(
         is_coordinator=False,

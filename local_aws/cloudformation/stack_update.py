@@ -413,7 +413,7 @@ def _entry(action: str, logical_id: str, resource_type: str) -> Json:
 
 
 def _modification(stack: Untyped, contents: StackContents, current: StackResource) -> list[Json]:
-    """Return the entry of a resource that changes, none for one that does not.
+    """Return the entry of a resource that changes, or None for an unchanged resource.
 
     A replacing change is conditional while its value is unknown.
     """

@@ -29,7 +29,7 @@ OWN_OPTIONS = ("configurations", "custom_ami_id")
 
 
 def install() -> None:
-    """Let moto's instance groups keep the options that they drop, and EMR notice what EC2 has terminated."""
+    """Make moto's instance groups keep all their options, and its EMR notice the instances that EC2 has terminated."""
     wrap(InstanceGroup, "__init__", _init)
     wrap(InstanceResponse, "terminate_instances", _terminated)
     wrap(ElasticMapReduceBackend, "list_instances", _listed)

@@ -120,7 +120,7 @@ def _run(region: str, programs: Sequence[tuple[Untyped, Untyped, Untyped]], text
 
 
 def install() -> None:
-    """Let moto's steps end, its clusters return to WAITING, and Systems Manager run shell texts on nodes."""
+    """Make moto's steps end, its clusters return to WAITING, and Systems Manager run shell texts on nodes."""
     wrap(SimpleSystemManagerBackend, "send_command", _sent)
     wrap(ElasticMapReduceBackend, "describe_step", _visible_state)
     wrap(Cluster, "add_steps", _added)

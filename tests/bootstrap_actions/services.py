@@ -82,7 +82,7 @@ class Services(Struct, dict=True):
 def run_program(
     name: str, *arguments: str, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program of a node; of an argument that is given twice, the last one counts."""
+    """Run a program of a node; if an argument is passed twice, the last one counts."""
     command = [sys.executable, str(program(name)), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG_SECONDS, env=environment)
 

@@ -204,7 +204,7 @@ def test_of_clusters_that_claim_at_once_one_wins(aws: Services, tmp_path: Path, 
 def test_a_claim_that_changes_before_it_is_written_is_read_again(
     aws: Services, tmp_path: Path, dead: str | None
 ) -> None:
-    """Between the look at no claim, or at a dead cluster's, and the write, another cluster, alive, takes it."""
+    """After the program reads no claim or a dead cluster's, and before it writes, a running cluster claims the root."""
     if dead:
         write_claim(aws, dead)
         aws.states[dead] = "TERMINATED"

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for cluster specifications that every interface of EMR can state, and two of these forms."""
+"""Hypothesis strategies for cluster specifications that every interface of EMR can state, and their form in two."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_the_published_cluster_is_pinned_as_published() -> None:
     assert (core.type, core.count, cache.iops, cache.throughput_mib_s) == ("r8g.2xlarge", 6, 3000, 125)
 
 
-# What replaces a line of the good file, or with a `+` is added below it, and what must be said: line, key, why, fix.
+# A line of the good file, its replacement (or with a `+` an addition below it), and the message: line, key, why, fix.
 FAULTS = [
     ("name: try", "name: Try", ":1  name", "is not a name of at most 21 lower-case letters", "`name: prod`"),
     ("region: us-east-1", "region: mars-1", ":2  region", "no prices for 'mars-1'", "prices refresh --region mars-1"),

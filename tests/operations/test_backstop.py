@@ -29,7 +29,7 @@ NOON = 1_800_000_000.0 // 60 * 60
 
 @pytest.fixture
 def clock() -> list[float]:
-    """Return the time as the one entry of a list, which a test advances."""
+    """Return a list whose only entry is the time, so that a test can advance it."""
     return [NOON]
 
 

@@ -42,7 +42,7 @@ SOURCES = tuple(Path(module.__file__).parent.glob("*.py"))
 
 
 def begun(directory: Path, name: str = "dev") -> CanaryRun:
-    """Return the run of an environment, which is named or has this file."""
+    """Begin a run for the environment with this name or this file, and return it."""
     read = read_environment(name)
     run = open_run(read, directory, TODAY)
     run.begin(read)

@@ -72,5 +72,5 @@ def test_no_command_makes_clients_by_itself() -> None:
     for file in sorted((PROJECT / "warmbase" / "cli").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Aws":
-                # A bucket that is inspected belongs to no environment.
+                # An inspection reads a bucket that belongs to no environment.
                 assert file.name == "inspect.py", file

@@ -60,7 +60,7 @@ def refusal(code: str, operation: str) -> Callable[..., None]:
 
 
 def held(aws: Aws) -> LockContent:
-    """Return the lock that somebody holds."""
+    """Return the content of the lock, which somebody must hold."""
     lock = current_lock(aws, "dev")
     assert lock is not None
     return lock

@@ -113,7 +113,7 @@ def test_a_record_that_is_written_anew_keeps_the_plan_of_the_launch(aws: Aws, fi
     assert pin(aws, read(file), "blue").record.plan == plan
 
 
-def test_a_check_refuses_other_figures_and_accepts_a_record_without(aws: Aws, file: Path) -> None:
+def test_a_check_refuses_other_figures_and_accepts_a_record_without_figures(aws: Aws, file: Path) -> None:
     record = pin(aws, read(file), "blue").record
     assert record.plan is not None
     files = {name: record.file(name).read_bytes() for name in record.bootstrap}

@@ -106,7 +106,7 @@ def test_the_busiest_is_above_the_mean_and_no_more_than_all(loads: RegionLoads, 
     busiest = busiest_of(loads, servers)
     assert busiest.blocks >= 1
     assert 1 <= busiest.requests <= servers * 1.02
-    # How many servers' worth of reads the servers carry; another server never makes it less.
+    # Together the servers carry the reads of this many evenly loaded servers, and one more never lowers the number.
     assert servers / busiest.requests <= (servers + 1) / busiest_of(loads, servers + 1).requests * 1.06
 
 

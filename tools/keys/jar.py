@@ -164,7 +164,7 @@ def _read(data: _Bytes) -> ClassFile:
     if data.u4() != MAGIC:
         raise ValueError("not a class file: no magic number")
     data.skip(4)  # version
-    # The constant pool by index: texts, numbers, and for each string the index of its text.
+    # These hold the constant pool by index: texts, numbers, and for each string the index of its text.
     texts: dict[int, str] = {}
     numbers: dict[int, int | float] = {}
     strings: dict[int, int] = {}

@@ -180,7 +180,7 @@ def cluster_change(  # noqa: PLR0913, PLR0917 - the columns of a table of change
     why: str,
     applied: Applied = Applied.NEW_CLUSTER,
 ) -> Change:
-    """Return a change of those groups that is not one of a property; most need a new cluster."""
+    """Return a change of those groups that changes no property; most such changes need a new cluster."""
     return Change(
         groups=groups,
         classification=OF_THE_CLUSTER,

@@ -55,7 +55,7 @@ class EnginePlan(Protocol):
 
     @property
     def warnings(self) -> Sequence[Warning]:
-        """Return what to know before deploying."""
+        """Return what the user should know before the deployment."""
 
 
 class EngineLaunch(Protocol):
@@ -125,13 +125,13 @@ class Changes(Protocol):
         roles: Sequence[str],
         further: Sequence[Change],
     ) -> tuple[Change, ...]:
-        """Return every difference from today's plan for nodes of those roles; no setting shows the `further` ones."""
+        """Return the differences from today's plan for nodes of those roles, and `further` changes outside settings."""
 
     def impact(self, pending: Sequence[Change], before: ClusterSpec, launch: Any) -> ImpactCost:  # noqa: ANN401 - the engine's own
         """Return the cost of applying all of these changes."""
 
     def impact_rows(self, cost: ImpactCost, plan: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - the engine's own plan
-        """Yield that cost in words: time, cache and dollars, each with its label."""
+        """Yield the cost that `impact` returns in words: time, cache and dollars, each with its label."""
 
     def restarts(self, classification: str) -> str:
         """Return the daemons that EMR restarts for a classification that only this engine has; empty for any other."""
@@ -141,7 +141,7 @@ class Changes(Protocol):
 
 
 def changes_of(engine: Engine) -> Changes:
-    """Return what the engine has for this room, imported when it is first asked for."""
+    """Import the engine's facet for this room when it is first needed."""
     facet: Changes = engine.facet("changes")
     return facet
 

@@ -52,7 +52,7 @@ def changes_since_launch(record: LaunchRecord, environment: Environment, planned
     )
     yield from immutable_changes(was, environment)
     why = "nodes that join later run the same actions as the others"
-    # The arguments of each bootstrap action, except the addresses of its programs: those name the digests.
+    # The arguments of each bootstrap action. The addresses of its programs are left out, because digests name them.
     recorded = {
         action.name: (SAME_SCRIPT, *(argument for argument in action.arguments if "=s3://" not in argument))
         for action in recorded_spec(record).bootstrap_actions
@@ -76,7 +76,7 @@ def changes_since_launch(record: LaunchRecord, environment: Environment, planned
 
 
 def _beside(one: tuple[str, ...], other: tuple[str, ...]) -> str:
-    """Return the arguments of one that the other lacks; a digest is shortened."""
+    """Return the arguments of the one action that the other lacks; digests are shortened."""
     texts = []
     for argument in one:
         if argument not in other:

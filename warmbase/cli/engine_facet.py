@@ -1,6 +1,6 @@
-"""The pages of an engine other than HBase, whose pages are the commands themselves.
+"""An engine's part in the command line: a module whose functions have the types below.
 
-It is a module whose functions have these types.
+HBase has no such module, because its pages are the commands themselves.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Pages(Protocol):
         record: LaunchRecord | None,
         sources: tuple[str, str],
     ) -> Compared:
-        """Return the comparison of the plans for two environments, the older one the launch if there is a record."""
+        """Return the comparison of the plans for two environments; a record replaces the older plan by the launch."""
 
     def explain(self, environment: Environment, cluster: str, figure: str, output: str) -> None:
         """Print the explanation of a word, a path in the plan, or a property. Raises InvalidInput for anything else."""
 
 
 def pages_of(engine: Engine) -> Pages:
-    """Return what the engine has for this room, imported when it is first asked for."""
+    """Import the engine's facet for this room when it is first needed."""
     facet: Pages = engine.facet("pages")
     return facet

@@ -40,7 +40,7 @@ dry_run_option: Final = click.option("--dry-run", is_flag=True, help="Show what 
 
 
 def chosen_name(environment: Environment, cluster_name: str | None) -> str:
-    """Return the name of a cluster of whatever engine, or that of the active one.
+    """Return the name of the named cluster, whatever its engine, or by default that of the active one.
 
     Raises InvalidInput for a name that no cluster of the file has.
     """

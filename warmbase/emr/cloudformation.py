@@ -44,7 +44,7 @@ def _read_text(value: Any) -> str:  # noqa: ANN401 - a text, a number, or a func
 
 
 def write_text(text: str) -> object:
-    """Return a text as a template has it, with `Fn::Sub` where CloudFormation fills something in."""
+    """Return the text in the form of a template: `Fn::Sub` if CloudFormation must replace a part of it."""
     return {"Fn::Sub": OF_HADOOP.sub("${!", text)} if PSEUDO in text else text
 
 

@@ -1,9 +1,9 @@
-"""The engines: which there are, what every command says of each, and where its facets are.
+"""The engines: their names, the commands that take their clusters, and their facets.
 
 `engine_of` finds the engine from an environment and the name of one of its clusters. A room knows no engine by name.
 An engine has a part in most rooms, and most commands need few of these parts. So each facet is a module of its own in
-the package of the engine, which is imported when a room asks for it; the `engine_facet.py` of the room says what it
-has.
+the package of the engine, which is imported when a room asks for it. The `engine_facet.py` of the room declares its
+functions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Engine(Struct, frozen=True, kw_only=True):
     """One engine. `name` is the value of `engine` in an environment file, and `title` the name of the software.
 
-    `section_path` leads to the class of the section in that file. `commands` are those that take one of its clusters.
+    `section_path` is the path of the section's class. `commands` are the commands that take a cluster of this engine.
     `client_ports` are the ports of the primary node that clients use, by server; those of HBase are in the network
     stack.
     """
@@ -35,13 +35,13 @@ class Engine(Struct, frozen=True, kw_only=True):
 
     @property
     def section(self) -> type[EngineSection]:
-        """Return the section of one of its clusters in an environment file, which brings its own checks."""
+        """Return the class of the section that states one of its clusters in an environment file."""
         module, _, name = self.section_path.rpartition(".")
         section: type[EngineSection] = getattr(import_module(module), name)
         return section
 
     def facet(self, name: str) -> Any:  # noqa: ANN401 - the room that asks has its type
-        """Import a module of the engine's package. The function of a room's `engine_facet` gives it its type."""
+        """Import a module of the engine's package; a function of the room's `engine_facet` states its type."""
         return import_module(f"warmbase.engines.{self.name}.{name}")
 
 

@@ -241,7 +241,7 @@ def _draft(name: str, assignments: Sequence[Assignment], remarks: Mapping[str, s
     values: dict[str, object] = {}
     for assignment in assignments:
         value = assignment.value.values
-        # As this project writes it: a size has a space before its unit.
+        # A size is written with a space before its unit, as everywhere in the file.
         values[path_text(assignment.path)] = SIZE.sub(r"\1 \2", value) if isinstance(value, str) else value
     return Draft(name=name, values=values, remarks=remarks)
 
@@ -301,7 +301,7 @@ def _key_lines(draft: Draft, key: SchemaKey, indent: str) -> list[str]:
     if answer is not None:
         value, text = answer.value, f" {yaml_text(answer.value)}"
         if isinstance(value, dict) and any(isinstance(within, dict) for within in value.values()):
-            # Properties by classification have a line each.
+            # Each property has a line of its own below its classification.
             block = yaml.safe_dump(
                 value, default_flow_style=False, width=float("inf"), allow_unicode=True, sort_keys=False
             )

@@ -3,8 +3,9 @@
 An `Override` is a property that a person sets against the plan's own value. A property that states a figure of the plan
 pins that figure, or is refused. So no property is rendered with a value other than the plan's figure.
 
-It names the place of the HBase root, a prefix of a bucket that the storage stack creates or that exists already, and
-the Kerberos realm of its clusters. `HBaseSecurity` holds the security settings of HBase that follow from a launch.
+An `Environment` names the place of the HBase root, a prefix of a bucket that the storage stack creates or that exists
+already, and the Kerberos realm of its clusters. `HBaseSecurity` holds the security settings of HBase that follow from a
+launch.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ class ForeignCluster(Struct, frozen=True, kw_only=True):
         instance = instance_types().get(name)
         if instance is None:
             return Finding(path, remark=f"{self.spec.source} has {name}, which warmbase has no facts about.")
-        # The release of the draft: that of the file, if warmbase has facts about it.
+        # The draft has the release of the file if warmbase has facts about that release.
         release = releases().get(label or "", newest_release())
         if not instance.offered_by(release.emr):
             return Finding(path, remark=f"{self.spec.source} has {name}, which {release.label} does not list.")

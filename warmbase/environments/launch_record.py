@@ -217,7 +217,7 @@ def _directories(environment: Environment) -> list[Path]:
         if directory.parent == home:
             directories.append(directory)
             continue
-        # A record beside another file; an unreadable one belongs to that file.
+        # The record stands beside another file; if it is unreadable, it belongs to that file.
         with suppress(OSError, ValueError, KeyError, TypeError):
             identity = json.loads(read_regular_file(directory / FILE))["identity"]
             if (identity["environment"], identity["region"]) == (environment.name, environment.region):

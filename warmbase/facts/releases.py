@@ -69,7 +69,7 @@ def improvements_since(release: Release) -> tuple[Improvement, ...]:
 
 
 def unknown_release(label: str) -> tuple[str, str]:
-    """Return why the table lacks a release: no HBase, an old HBase, or newer than the table; and what to do.
+    """Return why the table lacks a release (no HBase, an old HBase, or a newer release), and what to do.
 
     The reason is the rest of a sentence that begins with the label.
     """

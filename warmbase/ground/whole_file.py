@@ -23,7 +23,7 @@ def written_beside(path: Path, content: bytes, mode: int | None = None) -> Itera
             file.flush()
             os.fsync(descriptor)
         if mode is None:
-            # The system tells the permissions that new files lack only by setting them.
+            # The umask, the permissions that new files lack, can be read only by setting it.
             mask = os.umask(0o077)
             os.umask(mask)
             mode = 0o666 & ~mask

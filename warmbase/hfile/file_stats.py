@@ -86,7 +86,7 @@ def read_stats(readable: Readable, depth: Depth, random: Random) -> FileStats:
     file = opened(readable)
     sample = _index_sample(readable, file, depth, random)
     bloom = file.general_bloom
-    # Some data blocks of a file that does not compress them.
+    # Compression is tried on some data blocks of a file that does not compress them.
     trials = min(depth.trials, len(sample.entries)) if file.trailer.codec is Codec.NONE else 0
     places = sorted(random.sample(range(len(sample.entries)), trials))
     tried = [data_payload(readable, file, sample.entries, place) for place in places]
@@ -143,8 +143,8 @@ def _lengths(readable: Readable, file: StoreFile, sample: _IndexSample, depth: D
         return _weighed((_cached(file, size) for size in entries.sizes), sample.blocks)
     places = random.sample(range(len(entries)), min(depth.headers, len(entries)))
     payloads = [data_header(readable, file, entries, place).payload_bytes for place in sorted(places)]
-    # The trailer has the decompressed size of all blocks but those of the index that were written last: the root, and
-    # what lies between it and the leaves. So all other kinds go off it.
+    # The trailer states the decompressed size of all blocks, except the blocks of the index that are written last: the
+    # root and the levels between it and the leaves. So the sizes of all other kinds of blocks are subtracted from it.
     leaves = sample.leaf_bytes + HEADER_BYTES * sample.leaves
     blooms = sum(bloom.chunk_bytes + HEADER_BYTES * bloom.chunks for bloom in file.blooms)
     others = TRAILER_BYTES + file.opening_bytes + leaves + blooms

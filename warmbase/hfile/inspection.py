@@ -164,12 +164,12 @@ class _Inspector(Struct):
         all_bytes = max(1, sum(file.size_bytes for family in families for file in family.files))
         gathered, tasks = [], []
         for family in families:
-            # The family's part of all files that are read goes with its bytes.
+            # The number of files that are read from the family is proportional to its bytes.
             sizes = [file.size_bytes for file in family.files]
             part = max(self.choice.of_family, round(self.choice.files * sum(sizes) / all_bytes))
             gathering = Gathered(family, strata(sizes, len(sizes) if self.choice.every else part))
             gathered.append(gathering)
-            # One generator for all strata: each with its own would draw the same places of every one.
+            # All strata share one generator: generators of their own would draw the same places in each stratum.
             random = Random(f"{self.choice.seed} {family.table} {family.name}")  # noqa: S311 - it must repeat
             for number, stratum in enumerate(gathering.strata):
                 tasks += [_Task(gathering, number, member) for member in drawn(stratum, random)]

@@ -120,7 +120,7 @@ def listing(files: Iterable[FileEntry]) -> Listing:
 
 
 def _place(listing: Listing, stored: FileEntry, path: str) -> None:
-    """Put a file where it belongs, whose path below `data` this is."""
+    """Add the file with this path below `data` to the part of the listing where it belongs."""
     namespace, _, rest = path.partition("/")
     name, _, rest = rest.partition("/")
     parts = rest.split("/")
@@ -146,7 +146,7 @@ def _place(listing: Listing, stored: FileEntry, path: str) -> None:
             target = f"data/{namespace}/{link['table']}/{link['region']}/{family.name}/{link['file']}"
             family.links.append((stored, target))
         elif REFERENCE.fullmatch(name):
-            # It stands for half of a file, which lies in the region that was split, and is counted there.
+            # A reference stands for half of a file in the region that was split, where the file is counted.
             listing.put_apart("references to files of split regions", stored)
         else:
             listing.put_apart("others", stored)
@@ -159,7 +159,7 @@ def _family(listing: Listing, table: str, name: str) -> FamilyFiles:
 
 
 def _number(name: str) -> int:
-    """Return the number of a descriptor, -1 for another file."""
+    """Return the number in the name of a descriptor, or -1 for another file."""
     match = DESCRIPTOR.fullmatch(name)
     return int(match["number"] or 0) if match else -1
 

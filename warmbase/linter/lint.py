@@ -81,7 +81,7 @@ def refuse_errors(launch: Launch) -> None:
     """Raise InvalidInput with every error that lint finds in a launch: only overrides of the environment cause them."""
     errors = lint(planned_spec(launch)).of(Severity.ERROR)
     if errors:
-        # The line of an override is known; otherwise one of all overrides caused the error.
+        # An error has the line of its override, or else names all overrides, any of which may have caused it.
         environment = launch.environment
         overrides = ", ".join(override.where for override in environment.overrides) or environment.source
         raise InvalidInput(

@@ -31,8 +31,8 @@ USUAL: Final = {
 class Violation(Struct, frozen=True):
     """One place that breaks a rule: a setting, or the key of one that may be missing, with its classification.
 
-    `fix` and `consequence` replace the rule's own where the check knows better. `edit` mends the setting, and is None
-    where that takes a decision.
+    `fix` and `consequence` replace the rule's own where the check knows more. `edit` mends the setting, and is None
+    where a person must decide.
     """
 
     at: Setting | str
@@ -49,7 +49,7 @@ Check = Callable[[LintedNode], Iterable[Violation]]
 
 
 def unwritten(_: LintedNode) -> Iterable[Violation]:
-    """Yield nothing: a rule has this check until it decorates its own."""
+    """Yield nothing: a rule has this check until it decorates a function."""
     return ()
 
 
@@ -61,7 +61,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     `proof` is BOOTED, or says why no boot shows the rule. A rule about some versions is silent where the release is
     not known. A rule `of_hbase` is silent where HBase is not installed. HBase 1 behaves too differently: for a release
     with HBase 1, only a rule `of_hbase_1` reports anything, or one whose span of HBase versions includes it.
-    `consequence` is None where the severity's usual one holds.
+    `consequence` is None if the severity's usual consequence applies.
     """
 
     id: str

@@ -25,7 +25,7 @@ class Reports(Protocol):
         """Return the words for the engine's clusters where inputs vary."""
 
     def platform(self, plan: Any) -> str:  # noqa: ANN401 - the engine's own plan
-        """Return what the cluster runs: its storage mode, or a version of the engine."""
+        """Return the storage mode of the cluster, or the version of its engine."""
 
     def document(self, environment: Environment, cluster: str, *, advice: bool = True) -> tuple[Any, Infeasible | None]:
         """Return the plan as JSON has it, and the error of one that misses its targets."""
@@ -38,6 +38,6 @@ class Reports(Protocol):
 
 
 def reports_of(engine: Engine) -> Reports:
-    """Return what the engine has for this room, imported when it is first asked for."""
+    """Import the engine's facet for this room when it is first needed."""
     facet: Reports = engine.facet("reports")
     return facet

@@ -12,7 +12,7 @@ from warmbase.sizing.requirements import Volume
 
 
 class ColumnTable(Struct, frozen=True, kw_only=True):
-    """Plans side by side: their names, rows of a figure's name and its text for each, and a summary of each."""
+    """Plans side by side: their names, rows with a figure's name and its text for each plan, and their summaries."""
 
     title: str
     names: tuple[str, ...]

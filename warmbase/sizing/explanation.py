@@ -1,8 +1,8 @@
 """An explanation: why a figure is what it is, as a sentence, a formula that gives the figure, its inputs and sources.
 
-An input has the place that it comes from: `constant`, `setting`, `figure` and `computed` write it.
+An input names its origin, which `constant`, `setting`, `figure` and `computed` write.
 
-An explanation is checked and not believed: `Explanation.value` computes the formula from the inputs, and a test holds
+An explanation is checked, not trusted: `Explanation.value` computes the formula from the inputs, and a test holds
 it against the plan's figure for every mode and for many workloads. `figure_at` finds a figure of a plan by its path.
 
 A formula holds no number of its own: every number is an input with a name, a unit and a source, so a constant cannot be

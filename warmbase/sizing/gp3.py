@@ -1,4 +1,4 @@
-"""The limits of a gp3 volume, and its price; and the drive that an instance has of its own.
+"""The limits and the price of a gp3 volume, and the volume that stands for an instance's own drive.
 
 Sources: EBS User Guide, general-purpose volumes (3,000 IOPS and 125 MiB/s included; at most 80,000 IOPS and
 2,000 MiB/s; 500 IOPS for each GiB; 0.25 MiB/s for each IOPS). EMR documents less for its VolumeSpecification:

@@ -87,7 +87,7 @@ def environment_files() -> tuple[Path, ...]:
 
 
 def cases() -> tuple[BootCase, ...]:
-    """Return all launches to boot, each distinct rendering once: those of files, and one environment varied.
+    """Return the launches to boot, each distinct rendering once: those of the files, and variants of one environment.
 
     The lab boots no other HBase in place of a release's own, so the varied environment has the newest release of each
     HBase that the lab has.
@@ -308,7 +308,7 @@ def server_figures(witness: DaemonReport) -> Mapping[str, Reported]:
             else Reported("all", "its log: queues are not split")
         )
     if line := witness.match(CACHE_CONFIG):
-        # As the first store that opens has them.
+        # These are the switches of the first store that opens.
         switches = dict(pair.split("=", 1) for pair in line["switches"].rstrip(",").split(", "))
         said = CACHE_SWITCHES.keys() & switches.keys()
         figures |= {name: Reported(switches[name], "its log: Created cacheConfig") for name in said}

@@ -264,7 +264,7 @@ def _did(running: Daemons, case: BootCase, fault: Fault) -> Outcome:
         return Outcome.DID_NOT_START
     log = running.log(name)
     if fault.outcome is Outcome.WAITED_ON:
-        # A master that waits for RegionServers while there are none.
+        # The master waits for RegionServers while there are none.
         time.sleep(WAIT_SECONDS)
         lines = MASTER_WAITS.finditer(running.log(name))
         beyond = any(int(line["waited"]) > int(line["timeout"]) for line in lines)

@@ -71,7 +71,7 @@ CONFIG: Final[dict[str, Any]] = {
 
 
 def picture(chart: Chart) -> str:
-    """The chart as an SVG element; its title is in no picture but named for those who cannot see it.
+    """Return the chart as an SVG element, whose title is not drawn but read by screen readers.
 
     A prediction is a broad dashed band in the colour of what it predicts, on which a thin line can be seen to lie.
     """

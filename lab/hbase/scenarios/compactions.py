@@ -188,7 +188,7 @@ def run_major_compaction(lab: Experiment) -> ScenarioResult:
 
 
 def _compacted(lab: Experiment, case: str) -> ScenarioResult:
-    """Compact all regions in this way under steady reads, which begins with caches that hold all data."""
+    """Compact all regions in the way of this case, under steady reads, with caches that hold all data at first."""
     bench, say = lab.bench, lab.bench.say
     prefetch(lab, roomy(lab, ROOM, ROOM_WHY))
     with steady_cluster(lab) as steady:

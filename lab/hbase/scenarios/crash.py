@@ -1,8 +1,8 @@
 """One of three RegionServers dies: how long its regions are offline.
 
-In the first scenario it does not return. In the second, a node dies under load, and an empty one replaces it: the rows
-that are lost, and the GETs. Probes show when each region of a table answers, from one read per region and interval by
-the admin process.
+In the first scenario it does not return. In the second, a node dies under load and an empty one replaces it; the result
+has the lost rows and the GETs. Probes show when each region of a table answers: the admin process reads from each
+region once per interval.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _move_home(lab: Experiment, homes: Mapping[str, str]) -> bool:
 
 
 def _offline(case: CrashCase, probes: Probes, victim: int) -> tuple[Measurement, Sequence[float]]:
-    """Return the figure of the time offline, and the seconds for each region of the server that died."""
+    """Return the figure of the time offline, and the seconds offline of each region of the server that died."""
     offline = [outage.seconds or probes.seconds for outage in probes.of_server(victim)]
     figure = Measurement(
         case=case.name,

@@ -57,7 +57,7 @@ LOST: Final = "cache lost"
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Record three servers under load. Where they cannot have volumes, the result gives the reason.
+    """Record three servers under load. If they cannot have volumes, the result states the reason.
 
     Reads warm the caches. The server with hbase:meta is restarted, another is killed, and the third loses its cache.
     """
@@ -112,7 +112,7 @@ def run(lab: Experiment) -> ScenarioResult:
             cluster.start_server(servers[lost])
             with _from_disk(volumes):
                 time.sleep(REFILL_SECONDS[short])
-        # The figures of the recorded servers that a plan has, too, at their own scale.
+        # A plan has these figures, too; here they are those of the recorded servers, at their own scale.
         cache_bytes = lab.miniature.cache_mib * MIB
         warm = target(cache_bytes, lab.miniature.demand.everything_bytes / SERVERS)
         limits = {

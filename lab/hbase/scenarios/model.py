@@ -113,7 +113,7 @@ def run(lab: Experiment) -> ScenarioResult:
 
 
 def _blocks_before_eviction(lab: Experiment, share: float, cache_mib: int) -> Measurement:
-    """The most blocks seen before the first eviction: filled ever more slowly, for counters are a second old.
+    """Return the most blocks before the first eviction; the cache fills ever more slowly, as counters are a second old.
 
     Raises OperationFailed where the cache evicts nothing.
     """

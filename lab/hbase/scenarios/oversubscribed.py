@@ -162,7 +162,7 @@ COMPRESSED_TURNOVERS: Final = 8.0
 
 
 def run_compressed(lab: Experiment) -> ScenarioResult:
-    """The same cache, half of what the decompressed blocks would need, both ways.
+    """Run the same cache, half as large as the decompressed blocks, with compressed and with decompressed blocks.
 
     The blocks are those in the cache; decompressed, they have as many bytes as the lab's data.
     """

@@ -52,7 +52,7 @@ def run(lab: Experiment) -> ScenarioResult:
 def _restarted(
     lab: Experiment, case: str, way: Callable[[LabControl, Experiment], None]
 ) -> tuple[ScenarioResult, float]:
-    """Restart servers in a way under steady reads; return its figures, and its GETs for each restarted server."""
+    """Restart servers in this way under steady reads; return the figures, and the GETs for each restarted server."""
     after_seconds, keeps = AFTER_SECONDS[lab.short], case == ROLLING
     with steady_cluster(lab, client_properties(lab)) as steady:
         before, began = steady.control.state(lab.bench.say), steady.now

@@ -18,7 +18,7 @@ SECOND: Final = LabServer(number=1, heap_mib=768)
 
 
 def run(lab: Experiment) -> ScenarioResult:
-    """Half of the regions go to a cold server, are read there, and return.
+    """Move half of the regions to a cold server, read them there, and move them back.
 
     Raises OperationFailed where no prefetch fills the cache.
     """

@@ -124,7 +124,7 @@ def _served(
     bench.wait_until_still()
     bench.measure(lab.table, lab.quick(lab.seconds))
     group.limit_memory(group.anonymous_bytes + PAGE_CACHE_BYTES)
-    # gp3's own, at the same scale; more throughput comes without more of them.
+    # These are the IOPS that gp3 includes, at the same scale; more throughput comes without more IOPS.
     iops = round(DEFAULT_IOPS * lab.volume_mib_s / DEFAULT_MIB_S)
     limits = [DiskLimits.of_volume(mib_s * MIB, iops) for mib_s in cases.values()]
     control, *others = [partial(_read, lab, volume, group, limit) for limit in limits]

@@ -104,7 +104,7 @@ def run(lab: Experiment) -> ScenarioResult:
 
 
 def _read(lab: Experiment, server: LabServer, *, prefetched: bool = False) -> Window:
-    """A window of reads of a server that was started so, at S3's latency; with `prefetched`, after its prefetch."""
+    """Return a window of reads of this server at S3's latency; if `prefetched`, after its prefetch."""
     lab.bench.serve(server, cold=False)
     if prefetched:
         lab.bench.wait_until_still()

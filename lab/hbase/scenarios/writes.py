@@ -126,7 +126,7 @@ TOLERANCE: Final = 0.15
 def run(lab: Experiment) -> ScenarioResult:
     """Return writes on volumes of two rates in turn, or the reason why no volume can be limited here.
 
-    At last, the clients write at a rate that the faster volume should carry.
+    Finally, the clients write at a rate that the faster volume should carry.
     """
     reason = no_volumes() or no_limits()
     if reason is not None:
@@ -263,7 +263,7 @@ def _rate_figures(mib_per_second: int, limit: WriteResource, windows: Sequence[W
 
 
 def _file_figures(model: WritingServer, whole: WriteWindow) -> tuple[Measurement, ...]:
-    """Return what the log, the flushes and the compactions of the whole time write, measured and predicted."""
+    """Return the bytes that log, flushes and compactions write in the whole time, measured and predicted."""
     counts, minutes = whole.counts, whole.seconds / 60
     flushed_cells = counts.flushed_heap_bytes / model.cells.key_value_bytes
     log, files = partial(Measurement, case="the log", unit="B"), partial(Measurement, case="store files")

@@ -76,7 +76,7 @@ def diff(environment: str, against: str, group: str, cluster: str | None, output
     facet = changes_of(engine_of(read, name))
     launch = facet.launch_of_file(read, name)
     before, further, around = _compared_with(against, launch, facet.actions(launch))
-    # A file without groups is for one of them.
+    # A file without groups states the classifications of a single group.
     roles = tuple(one.role for one in before.groups if one.role != "task") or (group,)
     pending = facet.differences(before, launch, roles, further)
     cost = facet.impact(pending, before, launch)
@@ -105,8 +105,8 @@ def _compared_with(
 ) -> tuple[ClusterSpec, tuple[Change, ...], Mapping[str, Sequence[str]]]:
     """Return the spec to compare with, changes that the spec does not show, and differences outside the cluster.
 
-    `planned` are the bootstrap actions of today's plan. The differences outside are by what was compared: a dashboard,
-    the alarms, the bucket, a stack.
+    `planned` are the bootstrap actions of today's plan. The differences outside the cluster are listed by what was
+    compared: a dashboard, the alarms, the bucket, a stack.
     """
     if against == LAUNCH:
         record = recorded_launch(launch.environment, launch.plan.cluster)

@@ -339,7 +339,7 @@ def compact_page(running: RunningCluster, due: Mapping[str, StoredRegion], waves
     sizes, at_once = wave_sizes(due), len(next_wave(due))
     plural = f"{len(sizes)} waves" if len(sizes) > 1 else "1 wave"
     yield "proposed", f"{plural} of at most {at_once} regions: one of each RegionServer at a time"
-    # The time at the least rate to which HBase limits compactions.
+    # The time is computed at the lowest rate to which HBase limits compactions.
     limit, plain = (
         running.launch.plan.writes.settings.compaction_lower_bytes,
         running.launch.environment.workload.compression_ratio,

@@ -1,7 +1,7 @@
 """`warmbase compare` plans one workload in each storage mode, or for each place of Trino's cache, side by side.
 
-The reports of `warmbase plan --report FILE` and `warmbase compare --report FILE` are written here, too. The report of a
-plan has its JSON document in it.
+The module also writes the reports of `warmbase plan --report FILE` and `warmbase compare --report FILE`. The report of
+a plan contains its JSON document.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ from warmbase.sizing.plan import Warning  # noqa: A004 - the plan's own word
 
 
 def compared_plans(comparison: PlanComparison, sources: tuple[str, str], others: tuple[Compared, ...] = ()) -> Compared:
-    """Return a comparison of HBase's plans in words; `others` are those of analytics clusters."""
+    """Return a comparison of HBase's plans in words; `others` are the comparisons of analytics clusters."""
     was, will = (PlanFigures.of(side.plan) if side.plan else None for side in (comparison.before, comparison.after))
     application, on_nodes = comparison.application, comparison.same_nodes
     same_nodes, of_nodes = "", None
@@ -140,7 +140,7 @@ def single_markdown(
 
 
 def plan_markdown(side: PlanSide, source: str) -> str:
-    """Return the plan of an HBase cluster as `single_markdown` does; only the answer where nothing holds the data."""
+    """Return the plan of an HBase cluster as Markdown, or only the answer if no cluster can hold the data."""
     figures = PlanFigures.of(side.plan) if side.plan else None
     answer = single_headline(figures)
     if figures is None:
@@ -216,7 +216,7 @@ LAUNCH: Final = "launch"
 def show_comparison(request: PlanRequest) -> None:
     """Print the comparison. Raises Infeasible where the newer plan misses its targets, after printing it.
 
-    With --output markdown and a single environment, it is the plan that is printed.
+    With --output markdown and a single environment, print its plan instead.
     """
     if request.other and request.against:
         raise click.UsageError("Name a second environment or --against, not both.")
@@ -253,7 +253,7 @@ def _single(environment: Environment, cluster: str | None, text: str) -> tuple[s
 def _compared(cluster: str | None, before: Environment | None, after: Environment, text: str) -> Compared:
     """Return the comparison with an environment, or with the launches if there is none.
 
-    If no cluster is named, it is that of the active one, with each analytics cluster whose plans differ.
+    If no cluster is named, compare the active cluster, and add each analytics cluster whose plans differ.
     """
     records = launch_records(after) if before is None else {}
     if cluster is not None and cluster in after.analytics:

@@ -36,9 +36,9 @@ class Compared(Struct, frozen=True, kw_only=True):
     """The comparison of two plans for a cluster, in words and as a JSON document, whatever the engine.
 
     `sources` say where each of the two environments comes from, and `headline` is the answer in one line. `same_nodes`
-    is the answer for nodes of the older plan's type and volumes; empty where it has no other nodes. `figures`, `cost`
-    and `applied` have a row for each figure, line of the bill and way of application that differs; `impact` says what
-    it costs to apply the changes. `error` is that of a newer plan that misses its targets. `others` are the
+    is the answer for nodes of the older plan's type and volumes, and empty unless the newer plan has others. `figures`,
+    `cost` and `applied` have a row for each figure, line of the bill and way of application that differs; `impact` says
+    what it costs to apply the changes. `error` is that of a newer plan that misses its targets. `others` are the
     comparisons of analytics clusters whose plans differ, too.
     """
 

@@ -132,7 +132,7 @@ def _region_server(plan: Plan) -> Iterator[Row]:
 def _limit_cells(
     resource: Resource | WriteResource, limit: float, used: float, demand: float, text: Callable[[float], str]
 ) -> tuple[str, ...]:
-    """Return the capacity of a resource, what is demanded of it, how much it carries at most, and the share in use."""
+    """Return the name of a resource, its capacity, the demand on it, its limit, and the share in use."""
     most = text(limit) if limit < float("inf") else "none"
     demanded = amount_text(demand, resource.unit.removesuffix("/s"))
     return resource.name, amount_text(resource.capacity, resource.unit), demanded, most, format_percent(used / limit)

@@ -314,7 +314,7 @@ def cluster_heading(environment: str, cluster: str, rest: str) -> Styled:
 
 
 def _purchase_and_outcome(plan: Plan) -> Iterator[Part]:
-    """Yield the head of the page, what to buy, and what the cluster does in good hours and in bad ones."""
+    """Yield the head of the page, what to buy, and how the cluster performs in good hours and in bad ones."""
     yield cluster_heading(plan.environment, plan.cluster, f"{plan.mode.title}   {plan.release}, {plan.prices.region}")
     if not plan.meets_targets:
         missed = "no cluster meets its targets; this is the nearest" if not plan.feasible else "misses its targets"

@@ -1,1 +1,1 @@
-"""HBase as an engine: the functions of the rooms, which were written for it, as the facets of an engine."""
+"""HBase as an engine: its facets offer the functions of the rooms, most of which were written for HBase."""

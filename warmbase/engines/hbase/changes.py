@@ -63,7 +63,7 @@ def current_usd(cluster: PlannedCluster, count: int) -> float:
 def differences(
     before: ClusterSpec, launch: Launch, roles: Sequence[str], further: Sequence[Change]
 ) -> tuple[Change, ...]:
-    """Return every difference from today's plan for nodes of those roles; no setting shows the `further` ones."""
+    """Return the differences from today's plan for nodes of those roles, and `further` changes outside settings."""
     return changes(before, spec(launch), roles, releases()[launch.plan.release], further)
 
 
@@ -73,7 +73,7 @@ def impact(pending: Sequence[Change], before: ClusterSpec, launch: Launch) -> Im
 
 
 def impact_rows(cost: ImpactCost, plan: Plan) -> Iterator[tuple[str, str]]:
-    """Yield that cost in words: time, cache and dollars."""
+    """Yield the cost that `impact` returns in words: time, cache and dollars."""
     if cost.applied is Applied.NEW_CLUSTER:
         warm_up = f"{format_duration(cost.warm_up_seconds)} until the new cluster is warm (estimate)"
         yield "time", f"{warm_up}: tear down the old cluster, then launch the new one"

@@ -1,4 +1,4 @@
-"""Running HBase clusters: each question of an engine with the function of `warmbase/operations` that answers it."""
+"""Running HBase clusters: the functions of `warmbase/operations` as the functions of the facet."""
 
 from __future__ import annotations
 

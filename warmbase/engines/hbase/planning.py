@@ -16,12 +16,12 @@ __all__ = ["JUDGEMENTS", "figures", "growth", "numbers", "situation"]
 
 
 def situation(environment: Environment, cluster: str, offered: World) -> HBaseSituation:
-    """Return what the cluster must serve, and what there is to buy."""
+    """Return the load that the cluster must serve, and the instances and prices on offer."""
     return HBaseSituation(requirements=requirements(environment, environment.clusters[cluster]), world=offered)
 
 
 def figures(environment: Environment, cluster: str) -> Figures:
-    """Return the price and the p99 of the plan, None if it misses its targets. Raises Infeasible."""
+    """Return the price and the p99 of the plan; both are None if it misses its targets. Raises Infeasible."""
     plan = plan_of(environment, environment.clusters[cluster])
     return (plan.cost.usd_per_month, plan.throughput.p99_latency_ms) if plan.meets_targets else (None, None)
 

@@ -74,7 +74,7 @@ def platform(plan: Plan) -> str:
 
 
 def document(environment: Environment, cluster: str, *, advice: bool = True) -> tuple[Any, Infeasible | None]:
-    """Return the plan as JSON has it, with the overrides and the assumed values, and the error if there is one."""
+    """Return the JSON document of the plan, with the overrides and the assumed values, and its error if any."""
     choice = environment.clusters[cluster]
     plan = (advised_plan_of if advice else plan_of)(environment, choice)
     overrides = [replace(override, value=redacted(override.key, override.value)) for override in environment.overrides]
@@ -275,7 +275,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 
 def _cold(plan: Plan) -> tuple[str, str]:
-    """Return what the cluster serves with cold caches, and how long it takes until they are warm."""
+    """Return the reads that the cluster serves with cold caches, and the time until they are warm."""
     cold, offered = plan.bad_hours.cold, plan.throughput.offered_reads_per_second
     if cold is None or not plan.bucket_cache:
         return "none", "this storage mode has no cache to warm"

@@ -1,4 +1,4 @@
-"""The stack of an HBase cluster, and what the monitoring stack watches of it."""
+"""The stack of an HBase cluster, and its dashboards and alarms for the monitoring stack."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def impact(pending: Sequence[Change], before: ClusterSpec, launch: TrinoLaunch) 
 
 
 def impact_rows(cost: ImpactCost, plan: TrinoPlan) -> Iterator[tuple[str, str]]:  # noqa: ARG001 - the cost says all
-    """Yield that cost in words."""
+    """Yield the cost that `impact` returns in words."""
     if cost.applied is Applied.NEW_CLUSTER:
         warm = format_duration(cost.warm_up_seconds)
         yield "time", f"the caches of the new cluster are warm after {warm} of queries (estimate)"

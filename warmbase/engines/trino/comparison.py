@@ -67,7 +67,7 @@ class TrinoSide(Struct, frozen=True, kw_only=True):
 
 
 def _side(environment: Environment | None, cluster: str) -> TrinoSide | None:
-    """Return the plan of a cluster, whether or not it meets its targets; None if the environment has no such one."""
+    """Return the plan of a cluster, even if it misses its targets; None if the environment has no such cluster."""
     if environment is None or cluster not in environment.analytics:
         return None
     plan = trino_plan_of(environment, environment.analytics[cluster])
@@ -81,14 +81,14 @@ def compared(
     record: LaunchRecord | None,
     sources: tuple[str, str],
 ) -> Compared:
-    """Return the comparison of the plans for two environments, the older one the launch if there is a record.
+    """Return the comparison of the plans for two environments; a record replaces the older plan by the launch.
 
     Changes lead a running cluster from the one plan to the other. There are none if the environments have different
     names, if one of them has no such cluster, or if no cluster meets its targets.
     """
     old, new = _side(before, cluster), _side(after, cluster)
     if record:
-        # The nodes of the launch, with the workload and the targets of today's file.
+        # The launch decides the nodes, and today's file the workload and the targets.
         old = TrinoSide(launch=launch(after, cluster, record), record=record)
     both = (old.plan, new.plan) if old and new else ()
     pending, cost = None, None

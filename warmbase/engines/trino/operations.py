@@ -36,7 +36,7 @@ def tuning(aws: Aws, cluster: PlannedTrino, *, everything: bool = False) -> Tuni
 
 
 def comparisons(aws: Aws, launch: TrinoLaunch, cluster: DescribedCluster) -> tuple[Comparison, ...]:  # noqa: ARG001 - as for any engine
-    """Return nothing: all that belongs to an analytics cluster is in its stacks."""
+    """Return nothing: everything that belongs to an analytics cluster is in its stacks."""
     return ()
 
 

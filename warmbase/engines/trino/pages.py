@@ -37,7 +37,7 @@ def plan_parts(
 
 
 def _summary(name: str, environment: Environment, plan: TrinoPlan, page: Page) -> Iterator[Part]:
-    """Yield what to buy, how long queries take, what decides, what is assumed, what to watch, and what is next."""
+    """Yield the purchase, the latency of queries, the bottleneck, assumptions, warnings and the next commands."""
     choice = environment.analytics[plan.cluster]
     yield from _head(plan)
     for block in (_purchase(plan), _outcome(plan, choice)):

@@ -1,6 +1,6 @@
 """From an environment to the plan of one of its analytics clusters, and how that plan varies.
 
-The values that the plan assumes because nobody stated them are here, too, and the judgements of its model.
+It also lists the values that the plan assumes because nobody stated them, and the judgements of its model.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def assumed(environment: Environment, cluster: TrinoChoice) -> Iterator[str]:
 
 
 def situation(environment: Environment, cluster: str, offered: World) -> TrinoSituation:
-    """Return what the cluster must serve, and what there is to buy. Raises as `trino_plan_of`."""
+    """Return the load that the cluster must serve, and the instances and prices on offer. Raises as `trino_plan_of`."""
     question = _question(environment, environment.analytics[cluster], offered)
     search = TrinoSearch(choice=question.choice, world=offered, new_network=question.new_network)
     return TrinoSituation(environment=environment.name, search=search)

@@ -138,7 +138,7 @@ class TrinoSearch(Struct, frozen=True, kw_only=True, dict=True):
         elif "none" in self.caches:
             bytes_per_second = instance.network_sustained_bytes_per_second
         else:
-            # No cache uses the drives of an instance that has several.
+            # A cache uses the drive of an instance only if the instance has a single one.
             drive_bytes_per_second = nvme_volume(instance).bytes_per_second if instance.nvme_disks == 1 else 0.0
             bytes_per_second = max(instance.ebs_sustained_bytes_per_second, drive_bytes_per_second)
         alone = max(workload.cpu_seconds / instance.vcpus, workload.scanned_bytes / bytes_per_second) / servers

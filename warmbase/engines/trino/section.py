@@ -165,7 +165,7 @@ class ScanSection(Section):
     )
 
     def rules(self) -> Iterator[Refusal]:
-        """Refuse a query that reads more than all together."""
+        """Refuse a query that reads more than all queries together."""
         with known_values:
             if self.scanned > self.working_set:
                 yield Refusal(
@@ -334,7 +334,7 @@ class TrinoSection(EngineSection):
     )
 
     def rules_in(self, file: EnvironmentFile, name: str) -> Iterator[Refusal]:
-        """Refuse also a release whose Trino nobody knows, Kerberos, and data in the HBase root or the logs."""
+        """Refuse also a release with an unknown version of Trino, Kerberos, and data in the HBase root or the logs."""
         at = "clusters", name
         with known_values:
             release = releases()[file.release]

@@ -38,7 +38,7 @@ class Assignment(Struct, frozen=True, kw_only=True):
     def parse(cls, text: str) -> Self:
         """Return the assignment that `PATH=VALUE` describes. Raises InvalidInput where it describes none."""
         written, equals, value = text.partition("=")
-        # The parts of a path such as `clusters.blue.core.volumes[0].size`; the free keys of a section are one part.
+        # Split a path such as `clusters.blue.core.volumes[0].size` into parts; free keys of a section stay one part.
         matches = list(PART.finditer(written.strip()))
         path: YamlPath = tuple(match[1] or int(match[2]) for match in matches)
         free = FREE_KEYS.get(str(path[0]), len(path)) if path else 0
@@ -96,7 +96,7 @@ def assigned(document: Document, assignments: Iterable[Assignment]) -> Document:
                 path = (*TABLES, named, *path[len(TABLES) + named.count(".") + 1 :])
         known = document.lines.keys() | document.assigned.keys()
         for section in (TABLES, CLUSTERS):
-            # A key of a table or a cluster that is not in the file, but has nearly the same name as one that is.
+            # The name of a table or a cluster may be misspelled: find a similar name that is in the file.
             enclosing = path[: len(section) + 1]
             if enclosing[:-1] != section or len(path) == len(enclosing) or enclosing in known:
                 continue

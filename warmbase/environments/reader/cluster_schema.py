@@ -1,6 +1,6 @@
 """The sections of an environment file about its clusters, and about their encryption and authentication.
 
-The calculator chooses every value of a cluster that the file leaves out.
+The calculator chooses each value of a cluster that the file does not state.
 """
 
 from __future__ import annotations
@@ -170,14 +170,14 @@ class VolumeSection(Section):
         """Refuse what EBS does not sell, and what the node could not tell from its root disk."""
         with known_values:
             if self.size % GIB:
-                # The node, too, knows its disks by whole GiB.
+                # The node, too, identifies its disks by whole GiB.
                 yield Refusal(at=("size",), why="EBS sells whole GiB", fix=f"write {math.ceil(self.size / GIB)} GiB")
         with known_values:
             if self.throughput % MIB:
                 fix = f"write {math.ceil(self.throughput / MIB)} MiB/s"
                 yield Refusal(at=("throughput",), why="EBS sells whole MiB/s", fix=fix)
         with known_values:
-            # Every node has a root disk of EMR's beside its volumes.
+            # EMR gives every node a root disk beside its volumes.
             if self.type == "gp3" and self.size == EMR_ROOT_VOLUME.size_bytes:
                 yield Refusal(
                     at=("size",),
@@ -222,7 +222,7 @@ class VolumeSection(Section):
 
 
 def _primaries(count: object) -> object:
-    """Return the count. Raises a refusal for two primary nodes, which EMR does not have, and for `yes`, Python's 1."""
+    """Return the count. Raises a refusal for two primary nodes, which EMR does not launch, and for a switch."""
     if isinstance(count, bool):
         raise refuse(f"{quoted(count)} is not a number", "write the number")
     if count == 2:  # noqa: PLR2004 - the one number between
@@ -317,7 +317,7 @@ class Core(Section):
                 why = "the node identifies its volumes by size, and two volumes have the same size"
                 yield Refusal(at=("volumes",), why=why, fix="make the system volume 1 GiB larger")
         with known_values:
-            # An nvme volume is the one drive of a type that has one; the node knows it by its whole size.
+            # An nvme volume is the only drive of its instance type, and the node identifies it by its whole size.
             drives = [(number, volume) for number, volume in enumerate(self.volumes or ()) if volume.type == "nvme"]
             instance = None if not drives or self.type is None else instance_types()[self.type]
             if drives and (instance is None or instance.nvme_disks != 1):
@@ -341,7 +341,7 @@ class Core(Section):
     def build(self) -> CoreChoice:
         """Return the section as the type that the calculator uses.
 
-        A drive of the instance does what that drive does; IOPS and throughput are bought for EBS only.
+        A drive of the instance has its own IOPS and throughput, which can be chosen for EBS volumes only.
         """
         drive = None if self.type is None else nvme_volume(instance_types()[self.type])
         return CoreChoice(
@@ -366,7 +366,7 @@ class EngineSection(Section):
     ENGINE: ClassVar[str]
 
     def rules_in(self, file: EnvironmentFile, name: str) -> Iterator[Refusal]:
-        """Yield what the rules about this cluster and other parts of the file refuse; here, those about its nodes."""
+        """Yield the refusals of rules about this cluster and other parts of the file; here, those about its nodes."""
         for group, nodes in vars(self).items():
             at = "clusters", name, group
             if isinstance(nodes, (PrimarySection, Core)):
@@ -462,7 +462,7 @@ class ClusterSection(EngineSection):
     )
 
     def rules_in(self, file: EnvironmentFile, name: str) -> Iterator[Refusal]:
-        """Yield also what the rules about the workload, the root and the realm refuse to the cluster."""
+        """Yield also the refusals of rules about the workload, the root and the realm."""
         at = "clusters", name
         with known_values:
             if isinstance(file.workload, TablesSection) and self.workload.gives("reads"):

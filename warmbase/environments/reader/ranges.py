@@ -255,7 +255,7 @@ def _range_entries(value: object, path: YamlPath) -> Iterator[tuple[YamlPath, ob
 
 
 def _range(where: str, key: str, value: object) -> InputRange:
-    """Return the range of a key. Raises ValueError, whose text says why it is none."""
+    """Return the range of a key. Raises ValueError with the reason if the value is no range."""
     if isinstance(value, Mapping):
         parts: dict[str, object] = {str(name): text for name, text in value.items()}
         written = flow(value)

@@ -249,7 +249,7 @@ def environment_at(file: Path, revision: str) -> Environment:
             why=f"{file.parent} is not in a git checkout, or git refuses to read it: {answer[0]}",
             fix="compare with a file: --against FILE",
         )
-    # The file's directory, from the top of its checkout.
+    # The path of the file's directory is relative to the top of its checkout.
     prefix = PurePosixPath(top.stdout.decode(errors="replace").strip())
     commit = _commit(file, revision)
     if commit is None:
@@ -272,7 +272,7 @@ def environment_at(file: Path, revision: str) -> Environment:
     with tempfile.TemporaryDirectory(prefix="warmbase-") as checkout:
         directory = Path(checkout, prefix)
         directory.mkdir(parents=True, exist_ok=True)
-        # The files that the workload names, as far as they are in the checkout: an inspection, and a popularity curve.
+        # The workload may name two more files of the checkout: an inspection and a popularity curve.
         for path in (("workload", "inspection"), ("workload", "popularity", "curve")):
             name = _value_at(document.values, path)
             if not name or not isinstance(name, str) or normpath(prefix / name).startswith(("..", "/")):

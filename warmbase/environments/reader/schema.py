@@ -330,7 +330,7 @@ class EnvironmentFile(Section):
     )
 
     def rules(self) -> Iterator[Refusal]:
-        """Yield what the rules about several sections refuse, because each section is valid by itself."""
+        """Yield the refusals of rules about several sections, each of which is valid by itself."""
         for name in vars(self).get("clusters", ()):
             if not re.fullmatch(CLUSTER_NAME, name):
                 why = f"{quoted(name)} names a cluster, and is not of lower-case letters, 12 at most"

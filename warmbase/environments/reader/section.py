@@ -79,7 +79,7 @@ class Section(BaseModel):
         return name in self.model_fields_set and vars(self).get(name, True) is not None
 
     def rules(self) -> Iterator[Refusal]:
-        """Yield what the rules about several values of this section refuse, each in a block `with known_values`."""
+        """Yield the refusals of rules about several values of this section, each in a block `with known_values`."""
         yield from ()
 
 

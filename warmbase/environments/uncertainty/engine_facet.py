@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Planning(Protocol):
-    """The calculator: the needs of a cluster, and how its plan varies."""
+    """The questions to the calculator: the needs of a cluster, and how its plan varies."""
 
     @property
     def JUDGEMENTS(self) -> Sequence[Judgement]:  # noqa: N802 - a constant of the module
@@ -39,6 +39,6 @@ class Planning(Protocol):
 
 
 def planning_of(engine: Engine) -> Planning:
-    """Return what the engine has for this room, imported when it is first asked for."""
+    """Import the engine's facet for this room when it is first needed."""
     facet: Planning = engine.facet("planning")
     return facet

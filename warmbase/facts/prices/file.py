@@ -104,7 +104,7 @@ def write_files(files: Sequence[PriceFile], directory: Path) -> tuple[Path, ...]
                 )
     try:
         with ExitStack() as stack:
-            # All texts are written beside their places first; then these files are only renamed.
+            # All texts are written to temporary files first, which then only need to be renamed.
             written = [
                 (stack.enter_context(written_beside(path, file.text.encode(), EVERYBODY_READS)), path)
                 for file, path in fresh

@@ -107,7 +107,7 @@ def _groups(instances: Fields) -> Iterator[InstanceGroup]:
             yield _group(group, role)
     if count:
         return
-    # One primary node, and core nodes for the rest of the count.
+    # The count is of one primary node, and of core nodes for the rest.
     nodes = instances.whole("InstanceCount")
     if instances.object.get("MasterInstanceType"):
         line = instances.line("MasterInstanceType")

@@ -195,7 +195,7 @@ def _launch_members(options: Mapping[str, Option], folder: Path, problems: list[
                 where = str(node.place)
                 problems.append(Problem(where=where, what=name, why="the JSON is not an object", fix=fix))
         elif name == "--ec2-attributes":
-            # Under the names of RunJobFlow, inside `Instances`.
+            # The attributes become members of `Instances`, under the names of RunJobFlow.
             for member in node.members if isinstance(node, Object) else ():
                 if member.key in EC2_ATTRIBUTES:
                     instances.append(replace(member, key=EC2_ATTRIBUTES[member.key]))
@@ -209,7 +209,7 @@ def _launch_members(options: Mapping[str, Option], folder: Path, problems: list[
             (instances if target.in_instances else top).extend(members)
     top = _with_one_list(top)
     if instances:
-        # `Instances` is one object, whose keys may come from either.
+        # `Instances` is one object, whose keys may come from the JSON and from options.
         under = next((member.value for member in below if member.key == "Instances"), None)
         members = [*(_without(under.members, instances) if isinstance(under, Object) else ()), *instances]
         place = instances[0].place

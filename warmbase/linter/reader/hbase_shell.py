@@ -92,7 +92,7 @@ def table_coprocessors(script: SourceText) -> tuple[TableCoprocessor, ...]:
     tables, at = _Tables(), 0
     while start := next(_starts(script.text, at), None):
         if start["described"]:
-            # A terminal breaks a description anywhere, even in a name.
+            # A terminal breaks the lines of a description anywhere, even in a name.
             end = DESCRIBED.search(script.text, start.end())
             at = end.start() if end else len(script.text)
             breaks, length, line_start = [], 0, start.end()

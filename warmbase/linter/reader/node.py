@@ -114,12 +114,12 @@ def written_member(setting: Setting, members: Sequence[Member], index: int) -> W
         text = key.passage.text
         in_brackets = text.lstrip().startswith(("{", "[")) or text[key.end : key.end + 1] != ":" or key.passage.pieces
         if not in_brackets:
-            # The whole line of YAML goes, unless it has anything else.
+            # The whole line of YAML is removed, unless it contains anything else.
             start, end = text.rfind("\n", 0, key.start) + 1, text.find("\n", value.end)
             if end >= 0 and not text[start : key.start].strip(" ") and not text[value.end : end].strip():
                 whole = replace(key, start=start, end=end + 1)
         elif index + 1 < len(members):
-            # Of entries with commas, one goes up to the next; the last goes from the end of the previous one.
+            # An entry between commas is removed up to the next one; the last, from the end of the previous one.
             following = members[index + 1].written
             whole = replace(key, end=following.start) if following else None
         elif before := _written_value(members[index - 1]):

@@ -150,7 +150,7 @@ class Aws:
     ssm: SSMClient = _service("ssm")
     sns: SNSClient = _service("sns")
     ec2: EC2Client = _service("ec2")
-    # The types of these are not installed.
+    # The type stubs of these services are not installed.
     scheduler: Any = _service("scheduler")
     quotas: Any = _service("service-quotas")
     iam: Any = _service("iam")
@@ -165,7 +165,7 @@ class Aws:
         that is not a URL.
         """
         with translated("could not use the AWS profile", "set AWS_PROFILE to a profile of ~/.aws/config"):
-            # A profile and files are those of the variables: botocore would read its own process's.
+            # The profile and the files come from `variables`; botocore would read the variables of its own process.
             settings = {
                 "profile": variables.get("AWS_PROFILE"),
                 "config_file": variables.get("AWS_CONFIG_FILE", "~/.aws/config"),

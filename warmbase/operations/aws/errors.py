@@ -64,7 +64,7 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
         status, body = response_dict["status_code"], response_dict["body"]
         service = operation_model.service_model.service_name
         if isinstance(body, bytes):
-            # An answer that broke off; a compressed one has another length, and the answer to HEAD has no body.
+            # The answer broke off. A compressed answer has another length, and the answer to HEAD has no body.
             announced = int(response_dict["headers"].get("content-length") or 0)
             if body and announced > len(body) and "content-encoding" not in response_dict["headers"]:
                 raise IncompleteReadError(actual_bytes=len(body), expected_bytes=announced)
@@ -92,7 +92,7 @@ def explain_answers(session: Session, principal: Callable[[], str | None]) -> No
 def _refuse_text(status: int, body: bytes, model: Any) -> None:  # noqa: ANN401 - botocore's own type
     foreign, shape = FOREIGN.match(body), model.output_shape
     is_page = foreign is not None and (status < SERVER_FAULT or bool(foreign["text"]))
-    # A document of JSON that S3 stores, such as a policy, is a payload.
+    # A JSON document that S3 stores, such as a policy, is a payload and no foreign answer.
     has_payload = shape is not None and "payload" in shape.serialization
     is_xml = model.service_model.protocol in XML_PROTOCOLS and not has_payload
     if is_page or (is_xml and body.lstrip().startswith((b"{", b"["))):
@@ -162,11 +162,11 @@ def translated(what: str, fix: str) -> Iterator[None]:
             where=f"AWS {error.operation_name}", what=what, why=str(error), fix=_refusal_fix(error, fix)
         ) from error
     except (BotoCoreError, ResponseParserError) as error:
-        # botocore puts an answer that it cannot parse into its message whole.
+        # botocore's message contains the whole answer that it could not parse.
         why = "the endpoint did not answer as AWS does" if isinstance(error, ResponseParserError) else str(error)
         raise OperationFailed.of(where="AWS", what=what, why=why, fix=_failure_fix(error, fix)) from error
     except KeyError as error:
-        # A key that does not begin as AWS's do is a fault of ours.
+        # AWS's keys begin with a capital letter: a missing key that does not is a bug of warmbase.
         key = str(error.args[0])
         if not key[:1].isupper():
             raise

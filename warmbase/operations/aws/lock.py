@@ -75,7 +75,7 @@ class Lock(Struct, kw_only=True):
             self.check()
         elif time.monotonic() - self.renewed >= RENEWAL_SECONDS:
             self.renewed = time.monotonic()
-            # Write when the command was last alive. A failure to write it does not end the command.
+            # Record the time at which the command was last alive. A failure to record it does not end the command.
             with suppress(ClientError, BotoCoreError, OperationFailed):
                 now = current_lock(self.aws, self.environment)
                 if now is not None and now.token == self.content.token:

@@ -50,7 +50,7 @@ class S3File(Struct, frozen=True):
             return b""
         with translated(f"could not read {self.name}", "run the same command again to continue"):
             try:
-                # An answer that breaks off is asked for again: botocore does so only until it begins.
+                # If the answer breaks off, the request is repeated; botocore repeats it only until the answer begins.
                 data, piece = b"", f"bytes={offset}-{offset + length - 1}"
                 for remaining in reversed(range(ATTEMPTS)):
                     with suppress(*(BROKEN_OFF if remaining else ())):
@@ -130,8 +130,8 @@ def set_up(aws: Aws, root: Root, say: Say) -> str:
         )
     rules = _rules(aws, root)
     if not _has_rule(root, rules):
-        # A rule with the id of today makes way, and one with that of earlier versions. In those versions, `a/b` and
-        # `a-b` shared an id, so the rule may be of the other.
+        # Replace a rule with today's id, and one with the id of earlier versions. In those versions `a/b` and `a-b`
+        # shared an id, so the earlier rule is replaced only if its filter is that of this root.
         earlier = f"warmbase-incomplete-uploads-{root.prefix.replace('/', '-')}"[:RULE_ID_LENGTH]
         future: Any = [
             rule

@@ -1,8 +1,9 @@
 """The backstop of a canary, and the price of a canary, which the backstop limits.
 
-The backstop is a set of schedules that end the clusters of the canary. They are written and read again before the first
-node. They invoke a function that finds the clusters by name and tag, so they need no id and depend on no laptop. A
-schedule that is ahead is never moved while a cluster runs: a canary that was interrupted does not live longer.
+The backstop is a set of schedules that end the clusters of the canary. They are written, and read back, before the
+first node is launched. They invoke a function that finds the clusters by name and tag, so they need no id and depend on
+no laptop. A schedule in the future is never moved while a cluster runs, so a canary that was interrupted does not live
+longer.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _removal(aws: Aws, environment: Environment) -> Iterator[Stage]:
 
 
 def _leftovers(aws: Aws, environment: Environment) -> tuple[dict[str, Sequence[str]], float]:
-    """Return what exists of the canary's environment, by its kind, and what that costs a month."""
+    """Return the remaining resources of the canary's environment by kind, and their monthly cost."""
     name, services = environment.name, price_table(environment.region).services
     prefix = f"warmbase-{name}-"
     tag: Any = {"Name": f"tag:{CANARY_TAG}", "Values": [name]}

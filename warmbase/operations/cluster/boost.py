@@ -194,7 +194,7 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
             attached = entries(aws.ec2.get_paginator("describe_volumes"), "Volumes", VolumeIds=names)
             described = [one for one in attached if one["Size"] == self.size_gib and one["VolumeType"] == "gp3"]
         if described:
-            # A filter, because EC2 refuses the ids of volumes that were never modified.
+            # A filter is used because EC2 refuses the ids of volumes that were never modified.
             filters = [{"Name": "volume-id", "Values": [volume["VolumeId"] for volume in described]}]
             paginator = aws.ec2.get_paginator("describe_volumes_modifications")
             changes = entries(paginator, "VolumesModifications", Filters=filters)
@@ -474,7 +474,7 @@ class BoostEnd(Struct, frozen=True, kw_only=True):
         count = 0
         for name in self.control.state().volumes:
             reported = ""
-            # A volume that EC2 is still changing is waited for.
+            # Wait for a volume that EC2 is still changing.
             for _ in turns(self.patience.modifiable, self.patience.first_poll, self.patience.poll):
                 state = self.control.state()
                 volume = state.volumes.get(name)

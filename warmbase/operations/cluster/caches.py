@@ -159,7 +159,7 @@ def refuse_uncached(launch: Launch) -> None:
 def read_progress(aws: Aws, launch: Launch, cluster_id: str, gate: Gate) -> Servers:
     """Return the progress of each running core node, by its instance. Raises OperationFailed."""
     target, end = target_of(launch.plan), datetime.now(UTC)
-    # The minutes of a rate, one more for its first point, and one for a publisher that is late.
+    # Count the minutes of a rate, one more for its first point, and one for a late publisher.
     period = (end - timedelta(minutes=RATE_MINUTES + 2), end)
     with translated("could not read the figures of the caches", AGAIN):
         series: dict[str, dict[str, Mapping[datetime, float]]] = {}

@@ -41,7 +41,7 @@ def writes_to(aws: Aws, cluster: str, root: Root) -> bool:
     bucket, path = root.bucket_in(aws.account), f"{posixpath.normpath(f'/{root.prefix}').rstrip('/')}/"
     described: Any = aws.emr.describe_cluster(ClusterId=cluster)["Cluster"]
     common = _properties(described.get("Configurations", ()))
-    # Of each kind of node: those that EMR last applied, and those that it is to apply.
+    # For each kind of node, the configurations that EMR last applied, and those that it has yet to apply.
     kinds: list[Iterable[Any]] = []
     if described.get("InstanceCollectionType") == FLEETS:
         for fleet in entries(aws.emr.get_paginator("list_instance_fleets"), "InstanceFleets", ClusterId=cluster):
@@ -56,7 +56,7 @@ def writes_to(aws: Aws, cluster: str, root: Root) -> bool:
         is_replica = settings.get("hbase.emr.readreplica.enabled", "").strip().lower() == "true"
         if is_replica or place is None or place["bucket"] != bucket:
             continue
-        # Without repeated slashes, and with one at the end, so that only whole names are compared.
+        # Repeated slashes are removed and one is added at the end, so that only whole names are compared.
         other = f"{posixpath.normpath('/' + (place['path'] or '').strip('/')).rstrip('/')}/"
         if path.startswith(other) or other.startswith(path):
             return True

@@ -88,7 +88,7 @@ def around(aws: Aws, launch: Launch, cluster: DescribedCluster) -> tuple[Compari
     environment = launch.environment
     expected_actions, expected_boards, boards = dict[str, object](), dict[str, object](), dict[str, object]()
     for action in actions(launch):
-        # The script, its arguments from the plan, and the content of each program by its argument.
+        # Compare the script, its arguments from the plan, and the SHA-256 of each program by its argument.
         arguments = tuple(environment.in_account(argument, aws.account) for argument in action.arguments)
         programs = tuple(
             f"--{argument}-sha256={hashlib.sha256(program(name).read_bytes()).hexdigest()}"
@@ -130,7 +130,7 @@ def _facts(subject: str, expected: Facts, actual: Facts) -> Comparison:
     """Compare both sides key by key; a key that one side lacks is a difference as well."""
 
     def short(value: object) -> str:
-        # A whole dashboard is too long to read.
+        # A whole dashboard is too long for a message.
         text = repr(value)
         return text if len(text) <= SHORT else f"{text[:SHORT]}..."
 
@@ -210,7 +210,7 @@ POLL_SECONDS: Final = 2.0
 
 
 def stack_edits(aws: Aws, environment: str, cluster_name: str) -> Iterator[Comparison]:
-    """For each stack of that cluster: how many resources CloudFormation can look at, and those edited or gone.
+    """Yield for each stack of the cluster how many resources CloudFormation can check, and those edited or deleted.
 
     The cluster itself is left out, because it is tuned without CloudFormation, which would call that drift. Raises
     OperationFailed where CloudFormation cannot say, botocore's errors where it does not answer.

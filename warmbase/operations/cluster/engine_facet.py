@@ -35,6 +35,6 @@ class Operations(Protocol):
 
 
 def operations_of(engine: Engine) -> Operations:
-    """Return what the engine has for this room, imported when it is first asked for."""
+    """Import the engine's facet for this room when it is first needed."""
     facet: Operations = engine.facet("operations")
     return facet

@@ -119,7 +119,7 @@ def find_failed_launches(aws: Aws, environment: Environment) -> tuple[FailedLaun
 
 
 def _priced(aws: Aws, environment: Environment, failed: FailedLaunch) -> FailedLaunch:
-    """Return a failed launch with the nodes of its cluster and their price."""
+    """Add the nodes of the failed cluster, and their price, to the launch."""
     prices, groups = price_table(environment.region), []
     for described in described_groups(aws, str(failed.cluster)).values():
         volumes = tuple(
@@ -264,7 +264,7 @@ def way_out(aws: Aws, stack: str, status: str) -> tuple[str, str]:
     means, command = STUCK[status]
     running: dict[str, str] = {}
     if DELETE in command and stack.endswith(CLUSTER_STACK):
-        # Each cluster of the stack that may run, with its state: those that it lists, and those of its name.
+        # Find the clusters that may still run: the one that the stack lists, and those with its name.
         name, identity = stack.removesuffix(CLUSTER_STACK), stack_cluster(aws, stack)
         for cluster in entries(aws.emr.get_paginator("list_clusters"), "Clusters"):
             is_ours = cluster["Id"] == identity or cluster["Name"] == name

@@ -180,7 +180,7 @@ class HBaseControl(RegionControl, ReadsControl, Protocol):
 
 
 def quiet_state(hbase: RegionControl, why: str, say: Say) -> HBaseState:
-    """Return the state of an HBase that is quiet. Raises Refused, for this reason, if it is not."""
+    """Return the state of HBase. Raises Refused, with this reason, if HBase is not quiet."""
     state = hbase.state(say)
     refuse_unquiet(state, why)
     return state

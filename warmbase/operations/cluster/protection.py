@@ -170,7 +170,7 @@ def _protects(policy: Mapping[str, Any]) -> bool:
     for statement in _statements(policy):
         types = statement.get("Condition", {}).get("StringEquals", {}).get("ResourceType", ())
         values = (statement.get("Action", ()), statement.get("Resource", ()), types)
-        # A policy may have a string or a list of strings.
+        # A policy may have a string in place of a list of strings.
         actions, resources, types = ({value} if isinstance(value, str) else set(value) for value in values)
         everything = "Update:*" in actions or {"Update:Replace", "Update:Delete"} <= actions
         every_type = "Condition" not in statement or types >= RETAINED_TYPES

@@ -89,7 +89,7 @@ def run_cdk(
                 last.append(line.rstrip())
                 on_line(line.rstrip())
         except BaseException:
-            # End it with what it started: the app that it runs would go on writing its templates.
+            # End the process and its children: the app would otherwise go on writing its templates.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
                 with suppress(subprocess.TimeoutExpired):
@@ -108,7 +108,7 @@ def run_cdk(
 class Assembly(Struct, frozen=True, kw_only=True):
     """The templates and files of an environment as synthesised in a directory, and the account where they go.
 
-    `name` is the environment as you named it; the CDK command line gets the variables.
+    `name` is the environment as the user named it; the CDK command line receives the variables.
     """
 
     name: str

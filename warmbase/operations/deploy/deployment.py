@@ -361,7 +361,7 @@ def _cluster_stages(assembly: Assembly, changes: Proposal, cluster_name: str) ->
     stack = cluster_stack(environment.name, cluster_name)
 
     def deploy_cluster(say: Say) -> str:
-        """Raises Refused where the stack would launch a cluster although one is recorded."""
+        """Deploy the stack. Raises Refused if it would launch a cluster although one is recorded."""
         record = launch_records(environment).get(cluster_name)
         with _reading_stacks(environment):
             status = status_of(aws, stack)

@@ -140,7 +140,7 @@ def _record_differences(before: LaunchRecord, now: LaunchRecord) -> Iterator[str
 
 
 def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[LaunchRecord, dict[str, bytes], int]:
-    """Return the record of what runs, its bootstrap files, and how many facts of the template EMR confirms.
+    """Return the record of the running cluster, its bootstrap files, and the number of facts that EMR confirms.
 
     Raises Drifted where EMR contradicts the template, or where the stacks have other properties than those by which the
     environment file identifies the cluster.
@@ -250,7 +250,7 @@ def _facts(spec: ClusterSpec, expected: ClusterSpec) -> Iterator[tuple[str, obje
     """Yield each fact by its name. Settings of groups are left out: they are tuned while the cluster runs."""
     yield "name", spec.name
     yield "release", spec.release_label
-    # EMR adds what an application needs and spells names as it likes: what was asked for counts as one fact.
+    # EMR adds applications that others need, and changes the case of names. The requested ones count as one fact.
     names, asked = ({name.lower() for name in one.applications} for one in (spec, expected))
     yield "applications", sorted(expected.applications if names >= asked else spec.applications)
     for action in spec.bootstrap_actions:

@@ -352,7 +352,7 @@ def _one_writer(context: PreflightContext) -> Iterator[PreflightCheck]:
         yield check("released" if claim.cluster == NOBODY else f"{claim.cluster}, {claim.state or 'unknown to EMR'}")
     if own is not None:
         return
-    # A writer may claim nothing, and EMR may not list it here; only a root without our cluster shows its traces.
+    # A cluster may write without a claim, and EMR may not list it here. Its traces show only while ours is absent.
     site = site_properties(context.launches[active].settings.effective("core"))
     if other := active_elsewhere(aws, root, site.get("hbase.meta.table.suffix", "")):
         yield PreflightCheck(

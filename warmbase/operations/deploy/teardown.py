@@ -290,7 +290,7 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
 
 
 def _stack_stages(aws: Aws, environment: Environment, cluster_name: str) -> Iterator[Stage]:
-    """Yield the deletion of the alarms of a cluster, with the rule that muted them, and of its stack."""
+    """Yield the steps that delete the alarms of a cluster, the rule that muted them, and its stack."""
     monitoring, stack = monitoring_stack(environment.name, cluster_name), cluster_stack(environment.name, cluster_name)
 
     def delete_monitoring(say: Say) -> str:
@@ -304,7 +304,7 @@ def _stack_stages(aws: Aws, environment: Environment, cluster_name: str) -> Iter
 def _cluster_stages(
     aws: Aws, environment: Environment, cluster_name: str, cluster: EnvironmentCluster, consent: Consent
 ) -> Iterator[Stage]:
-    """Yield the shutdown of the cluster. Raises Refused where it has ended, and data ended with it."""
+    """Yield the steps that shut the cluster down. Raises Refused if it has ended and its data is lost."""
     logs = environment.in_account(environment.log_bucket, aws.account)
     primary = PrimaryShell(aws=aws, cluster_id=cluster.id, log_bucket=logs)
 
@@ -337,7 +337,7 @@ def _cluster_stages(
 
         def read() -> tuple[str, bool]:
             now = current()
-            # Where somebody else has ended it, its data may have ended with it.
+            # If somebody else has terminated the cluster, its data may be lost.
             if now.has_ended and not is_ours:
                 refuse(now)
             return now.state_text, now.has_ended
@@ -346,7 +346,7 @@ def _cluster_stages(
 
     refuse(cluster)
     acts = primary_actions(str(consent.exported))
-    # A planned shutdown should wake nobody.
+    # A planned shutdown should page nobody.
     silence = _step("mute the notifications of its alarms", lambda _: mute(aws, environment.name, cluster_name))
     steps: tuple[TeardownStep, ...] = ()
     if environment.role(cluster_name) == "active":

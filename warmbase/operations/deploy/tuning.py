@@ -82,7 +82,7 @@ def tuning(  # noqa: PLR0913 - a running cluster and what is planned of it
     *,
     everything: bool,
 ) -> Tuning:
-    """Return the tuning by the pending changes; `everything` includes those too small to be worth a restart."""
+    """Return the tuning for the pending changes; `everything` includes those too small to be worth a restart."""
     new = tuple(change for change in pending if change.applied is Applied.NEW_CLUSTER)
     rest = [change for change in pending if change.applied is not Applied.NEW_CLUSTER]
     little = [] if everything else [change for change in rest if _is_small(change)]
@@ -127,7 +127,7 @@ def _group_changes(
             (path, key): launch.environment.in_account(value, aws.account) for path, key, value in flattened(level)
         }
         has = {(path, key): value for path, key, value in flattened(running.cluster.groups[role].settings)}
-        # A setting that is not to change keeps its present value.
+        # A setting without a pending change keeps its present value.
         for change in skipped:
             if role in change.groups and change.classification != OF_THE_CLUSTER:
                 at = (change.classification, change.key)
@@ -287,7 +287,7 @@ def _resize(groups: _Groups, move: GroupChange, say: Say) -> str:
 
 
 def _reconfigure(groups: _Groups, move: GroupChange, say: Say) -> str:
-    """Give the group its settings. Where EMR refuses them, say why; a group at which EMR stopped gets those of before.
+    """Give the group its settings. Report why EMR refuses them; a group at which EMR stopped gets its old settings.
 
     Raises Refused where somebody has changed the group since the proposal, and for the primary group, while a
     RegionServer is away: a master that restarts then can lose hbase:meta for good.

@@ -85,7 +85,7 @@ class CacheIndex(Struct, frozen=True, kw_only=True):
         return self._text("cache-readiness.sh", LONGEST_SECONDS=str(self.longest_seconds))
 
     def reading(self, answer: str) -> str:
-        """Return the shell text that reads it on a node and writes to this URL."""
+        """Return the shell text that reads the cached files on a node and writes them to this URL."""
         return self._text("cached-files.sh", READER=READER.read_text(encoding="utf-8"), ANSWER=answer)
 
     def _text(self, program: str, **variables: str) -> str:

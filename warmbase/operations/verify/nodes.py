@@ -72,7 +72,7 @@ def node_checks(context: VerificationContext) -> Iterator[CheckResult]:
     )
     for volume in context.core.volumes:
         if volume.purpose == "data":
-            continue  # the only volumes without a path of their own
+            continue  # only data volumes have no path of their own
         for path in cache_mounts(context.core) if volume.purpose == "cache" else ("/warmbase/system",):
             yield from Check(
                 f"volume at {path}",

@@ -298,7 +298,7 @@ def _effects(launch: Launch, difference: SettingDifference) -> Iterator[str]:
         except LookupError:
             yield f"it states the figure {entry.figure}"
     if (at := ("hbase-site", key)) in PINNED and PINNED[at].refusal(difference.value) is None:
-        # The figures that differ in a plan with this value.
+        # These figures differ in a plan with this value.
         override = Override(classification=at[0], key=key, value=difference.value, where="verify")
         environment = replace(launch.environment, overrides=(*launch.environment.overrides, override))
         try:

@@ -56,7 +56,7 @@ DAEMON: Final = "hbase-daemon.sh"
 
 
 def hbase_checks(context: HBaseContext) -> Iterator[CheckResult]:
-    """Check what only a cluster of HBase has: a claim, Kerberos, a master, and the units of its nodes."""
+    """Check the parts that only an HBase cluster has: a claim, Kerberos, a master, and the units of its nodes."""
     launch, cluster, nodes = context.launch, context.cluster, context.nodes
     if any(FIXED_HEAP in setting.properties for setting in launch.settings.core):
         has = any(FIXED_HEAP in setting.properties for setting in cluster.groups["core"].settings)
@@ -72,7 +72,7 @@ def hbase_checks(context: HBaseContext) -> Iterator[CheckResult]:
         claim = claim_of(context.aws, environment.root)
         holder = claim.cluster if claim else "nobody"
         yield Check("claim of the root", "", cluster.id, "warmbase claim").result(holder, good=holder == cluster.id)
-    # By this answer, warmbase judges whether a claim is stale.
+    # From this answer, warmbase concludes whether a claim is stale.
     yield Check(
         "unknown cluster id",
         "EMR answers `DescribeCluster` for an id that it has forgotten",

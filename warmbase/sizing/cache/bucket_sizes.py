@@ -192,8 +192,8 @@ COARSE_BUCKETS: Final = 200
 # judgement: beyond a thousand buckets the allocator and the proportion differ by 1 % at most.
 PROPORTIONAL_BUCKETS: Final = 1_000
 LIST_LENGTHS: Final = (1, 2, 3, 4, 6, 9, 13)  # judgement: another size matters less, the more sizes there are
-HISTOGRAMS: Final = 32  # whose short lists are cached
-CACHES: Final = 4_096  # of few buckets, whose lists are cached
+HISTOGRAMS: Final = 32  # so many histograms have their short lists cached
+CACHES: Final = 4_096  # so many caches of few buckets have their lists cached
 
 
 class Demand(Struct, frozen=True, kw_only=True):
@@ -322,8 +322,8 @@ def bucket_sizes(
     candidates, (bounds, _) = largest, accept.closed(k - 1, largest / ACCEPT_FACTOR)
     claimed, sizes = _cheapest(accept, int(largest[-1]), k)
     for run, groups in BOUND_PASSES:
-        # Every block counts in the smallest slot of its group, so no claim is too large. The bounds now mind whole
-        # items, and are reckoned once for every `run` largest sizes in a row.
+        # Every block counts in the smallest slot of its group, so no claim is too large. These bounds account for whole
+        # items, and are computed once for every `run` largest sizes in a row.
         begins = np.unique(np.linspace(0, len(demand.slots), groups, endpoint=False).astype(np.int64))
         below = np.concatenate((demand.blocks_below[begins], demand.blocks_below[-1:]))
         rest = bounds < claimed * WORTHWHILE
@@ -342,8 +342,8 @@ def bucket_sizes(
     if len(sizes) == 1 or blocks[-1]:
         return sizes
     # The largest size serves no block. Up to the accept factor a bucket's remainder costs nothing; once blocks are
-    # evicted, to 0.85 of each size's items, it does. So among largest sizes of equal claim the one that leaves buckets
-    # fullest is taken, and the smallest of those.
+    # evicted, to 0.85 of each size's items, it does. So of the largest sizes with equal claims, choose the one that
+    # leaves the buckets fullest, and of several the smallest.
     used = np.array(sizes[:-1])
     most_claimed = demand.claimed(sizes) * (1 + ROUNDING)
     bucket = FEWEST_ITEMS_IN_BUCKET * largest[largest > used[-1]][:, None]
@@ -356,7 +356,7 @@ def bucket_sizes(
 
 
 def _coarse_bound(slots: Integers, blocks_below: Floats, largest: Integers, sizes: int) -> float:
-    """Return a claim below which no list of this many sizes with any of these largest sizes can be.
+    """Return a lower bound for the claim of any list of this many sizes with one of these largest sizes.
 
     It is that of the cheapest service with one class fewer and one that closes; quick for under 100 slots.
     """
@@ -432,7 +432,7 @@ def fullest_list(
 ) -> tuple[tuple[int, ...], int]:
     """Return the list of sizes with which a cache of this size holds the most blocks, and how many it holds then.
 
-    `sizes` is the best list for a large cache. The list is empty where no bucket fits.
+    `sizes` is the best list for a large cache. The result is an empty list if no bucket fits.
     """
     capacity_bytes, best, most_blocks = size_mib * MIB, tuple[int, ...](), 0
     is_small = capacity_bytes < COARSE_BUCKETS * bucket_bytes(sizes)

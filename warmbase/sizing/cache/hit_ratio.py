@@ -131,7 +131,7 @@ KNEE_RISE: Final = 1e-3
 
 
 class OccupancyRange(Struct, frozen=True, kw_only=True):
-    """Blocks held when an eviction starts (`full_blocks`) and when it ends (`kept_blocks`).
+    """The blocks in the cache when an eviction starts (`full_blocks`) and when it ends (`blocks_after_eviction`).
 
     `room_blocks` is what all slots' bytes would hold of such blocks, of which the priority groups have their shares;
     it counts only where the cache `promotes` blocks from SINGLE to MULTI: HBase 2.6.5 and later.
@@ -156,7 +156,7 @@ class OccupancyRange(Struct, frozen=True, kw_only=True):
         bucket_bytes = allocator.bucket_bytes
         all_claims = max(1, sum(claims.values()))
         used = {slot: blocks * (full / all_claims) for slot, blocks in claims.items()}
-        # The buckets that no used size needs, and the peaks of each size that has once taken some of them.
+        # Compute the buckets that no used size needs, and the peak of each size, which may have taken some of them.
         total, needed, peaks = sum(used.values()), 0.0, dict[int, float]()
         for slot, blocks in used.items():
             needed += blocks / (bucket_bytes // slot)

@@ -50,7 +50,7 @@ class Streams(Struct, frozen=True, kw_only=True):
 
     @property
     def bytes_per_second(self) -> float:
-        """Return what all threads read together; a request waits for its first byte, and then takes its bytes."""
+        """Return the rate of all threads together; a request waits for its first byte, then transfers its bytes."""
         return self.threads * self.get_bytes / (self.first_byte_seconds + self.get_bytes / self.stream_bytes_per_second)
 
 

@@ -257,7 +257,7 @@ def volume_explanations(candidate: Candidate) -> dict[str, Explanation]:
     iops = figure(volume.iops, "IOPS", f"{path}.iops")
     explained, useful = {}, {}
     if several:
-        # The load of all cache volumes divided by that of the busiest.
+        # This is the load of all cache volumes divided by that of the busiest.
         ratio = useful_volumes_of(demand, np.array([float(candidate.cache_mib)]), survivors, volume.count)[0]
         useful["useful"] = computed(round(float(ratio), 9), "", "warmbase.sizing.cache.bucket_cache.useful_volumes_of")
 

@@ -349,7 +349,7 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
                 sample = unknown.pop()
                 outcome = self.samples[sample].outcome(option)
                 regret = regret_usd(outcome, float(self.cheapest_usd[sample]), self.missed_factor)
-                more = regret - float(course.regrets[sample])  # than the lower bound
+                more = regret - float(course.regrets[sample])  # the regret exceeds its lower bound by this
                 course.regrets[sample], course.known[sample] = regret, True
                 course.missed[sample] = bool(outcome.missed)
                 heappush(queue, (total + more, number))
@@ -363,7 +363,7 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
             group = BilledGroup(
                 role="core", instance_type=option.instance_type, count=option.count, volumes=option.volumes
             )
-            # Most samples have the same prices.
+            # Most samples share one price table, so each table is priced once.
             tables = {id(sample.prices): sample.prices for sample in self.samples}
             usd = {number: nodes_usd((group,), prices) for number, prices in tables.items()}
             least_usd = self._fixed_usd + np.array([usd[id(sample.prices)] for sample in self.samples])
@@ -400,7 +400,7 @@ class RegretSearch(Struct, frozen=True, kw_only=True, dict=True):
             sorted(sizes, key=attrgetter("size_gib")),
             sorted(rates, key=attrgetter("throughput_mib_s", "iops")),
         ):
-            # At most so many of them, spread evenly over their order.
+            # Try at most VARIANTS of them, spread evenly over their order.
             step = max(1.0, (len(volumes) - 1) / (VARIANTS - 1))
             for number in range(min(VARIANTS, len(volumes))):
                 volume = volumes[round(number * step)]

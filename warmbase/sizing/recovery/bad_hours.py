@@ -156,8 +156,8 @@ def _replaced_node(candidate: Candidate) -> ReplacedNode:
         served = ((nodes - 1) * served + min(served, cold.served(0.0).reads_per_second)) / nodes
     gets = 0.0
     if warm:
-        # Until the node is warm: those of its prefetch, and one for each block that its reads miss. A prefetch fills
-        # the cache evenly, so half as many miss on average as at first.
+        # Count the GETs until the node is warm: those of its prefetch, and one for each block that its reads miss. A
+        # prefetch fills the cache evenly, so on average half as many reads miss as at first.
         missing_per_second = served * (warm_ratio - hit_ratio)
         misses = missing_per_second * inputs.read.cacheable * inputs.read.blocks * warm / 2
         gets = fill_of(inputs.demand, candidate.share_of(nodes)).s3_bytes / GET_BYTES + misses

@@ -115,7 +115,7 @@ def scan_exports(candidate: Candidate) -> tuple[ScanExport, ...]:
             # The curves count cached blocks in units of the mean length over all tables.
             cached_bytes = in_cache[number][1] * inputs.demand.cacheable.cached_bytes
             cached = min(1.0, cached_bytes / (blocks.count * blocks.cached_bytes))
-        # The next block of an export; one that is not cached does not fill the cache, either.
+        # This is the next block of an export. If it is not cached, the export does not put it into the cache, either.
         read = replace(table.read, blocks=1.0, cacheable=cached, answer_bytes=math.ceil(blocks.payload_bytes))
         hits = Hits(ratio=1.0 if cached else 0.0)
         missing = blocks.count * (1 - cached) if in_s3 else 0.0

@@ -1,4 +1,4 @@
-"""Advice beside the plan, and what a plan that misses its targets could reach.
+"""Advice that accompanies the plan, and the targets that a plan which misses its own could meet.
 
 The advice is cheaper block sizes and codecs, the cost of each table, and the price of another cache size.
 
@@ -7,11 +7,11 @@ so it ends early where none is. A longer search is cut short; what it has found 
 cluster may exist. The blocks of inspected store files are known, so nothing else is tried for them. Nothing else is
 tried for several tables either, because each of them could have its own setting.
 
-The cost of a table is how much less a cluster that never had it would cost.
+The cost of a table is the amount by which a cluster without it would be cheaper.
 
 Where no cluster meets a target, `Relaxation` is its best attainable value, with its cluster and its price.
-Each target is relaxed alone while the others stay as they are. The inputs with the value that is named are feasible,
-and those with a value stricter by a `STEP` are not.
+Each target is relaxed alone while the others stay as they are. With this value the inputs are feasible; with a value
+that is stricter by a `STEP` they are not.
 """
 
 from __future__ import annotations

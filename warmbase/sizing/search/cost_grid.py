@@ -204,7 +204,7 @@ def with_fitting_cache(candidate: Candidate, missed: Sequence[Shortfall], planne
         return candidate
     fitting = candidate
     if is_too_large:
-        # The largest cache that is not, unless the one for the target hit ratio already is.
+        # Find the largest cache that is not too large, unless even the cache for the target hit ratio is too large.
         step_mib = _step_mib(candidate.layout.volume("cache").count)
         needed_mib = inputs.demand.size_mib(inputs.requirements.targets.hit_ratio, candidate.survivors)
         sizes = range(math.ceil(needed_mib / step_mib) * step_mib, candidate.cache_mib + 1, step_mib)

@@ -83,7 +83,7 @@ def layout(inputs: SizingInputs, storage: Storage, choice: VolumeChoice, servers
     else:
         purpose, count = "cache", choice.volumes
         size_gib = cache_volume_gib(choice.cache_mib, inputs.demand, count)
-    # gp3 gives the IOPS to no smaller volume, and no other disk of the node has this size.
+    # gp3 does not offer these IOPS to a smaller volume, and no other disk of the node may have the same size.
     size_gib = distinct_size(max(size_gib, int(gp3.least_gib(choice.iops))))
     volume = gp3.gp3_volume(purpose, size_gib, (choice.throughput_mib_s, choice.iops), count)
     return Layout(cache_mib=choice.cache_mib, volumes=(volume, system.beside(volume)))

@@ -166,7 +166,7 @@ def candidate_bill(candidate: Candidate) -> Bill:
 
 def fixed_usd(inputs: SizingInputs) -> float:
     """Return what the environment costs a month before the first core node: less than any candidate's bill."""
-    _, primaries = billed_groups(inputs, "", 0, ())  # no cluster has smaller ones
+    _, primaries = billed_groups(inputs, "", 0, ())  # no cluster has cheaper primary nodes
     uploaded = inputs.written_bytes_per_second if inputs.mode.keeps_data_in_s3 else 0.0
     return bill_usd((primaries,), _bill(inputs, 0, 0.0, uploaded), inputs.world.prices)
 

@@ -246,7 +246,7 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         return max(0, _first(range(largest), is_too_large) - 1) if is_too_large(largest) else largest
 
     def _candidate(self, size: int, speed: int) -> Candidate:
-        """Return a cluster of the grid, always the same one, and count it."""
+        """Return a cluster of the grid, the same object on every call, and count it."""
         self._count(size, speed)
         return self.grid.candidate(size, speed)
 
@@ -396,8 +396,8 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
 
         To leave out counts, look as far as twice the fewest nodes for a count whose largest cache and fastest volumes
         carry the load. If there is none, or none that could cost less than a cluster that is known to serve, larger
-        counts wait for all cheaper branches. If there is no larger count, the targets are remembered that even the most
-        nodes miss.
+        counts wait for all cheaper branches. If there is no larger count, the search remembers which
+        targets even the largest count misses.
         """
         if self.screened:
             branches: list[_Branch] = [*self.points(self.counts[0])] if self.counts else []
@@ -424,7 +424,7 @@ class _Counts(Struct, kw_only=True, eq=False, dict=True):
         return False
 
     def points(self, count: int, beside: Storage | None = None) -> Iterator[GridPoints]:
-        """Yield the clusters of this many nodes, always the same; none if no volume is large or fast enough."""
+        """Yield the same grids of this many nodes on every call; none if no volume is large or fast enough."""
         search = self.search
         for storage in self.storages:
             if storage == beside:
@@ -451,7 +451,7 @@ _Branch = _Counts | GridPoints
 
 
 def search(inputs: SizingInputs) -> SearchResult:
-    """Return the cheapest that serves; of equal cost the fewest nodes. Without one, the one that misses fewest targets.
+    """Return the cheapest cluster that serves, or else the one that misses the fewest targets. Fewer nodes break ties.
 
     Raises LookupError where no type has room for the data.
     """

@@ -265,7 +265,7 @@ def handlers(instance: InstanceType, workload: Workload, sized_heap: Heap, reads
     """
     wanted = math.ceil(reads_in_progress)
     if workload.write_bytes_per_second:
-        # So many that this many are left for reads.
+        # Add handlers for writes, so that this many are left for reads.
         wanted = max(wanted + FEWEST_WRITERS, ceil(wanted / (WHOLE - WRITE_FRACTION)))
     for_load = max(DEFAULT_HANDLERS, HANDLER_STEP * math.ceil(wanted / HANDLER_STEP))
     for_answers = int(ANSWERS_FRACTION * sized_heap.xmx_bytes / answer_bytes(workload))
@@ -325,7 +325,7 @@ def cold_start(inputs: SizingInputs, share: ServerShare, cluster: ServingCluster
     """Return the servers with empty caches under the workload, each with its share."""
     demand, servers, everything = inputs.demand, cluster.servers, inputs.demand.cacheable.count
     alone, blocks = fill_seconds(demand, share, cluster, threads), share.prefetched_blocks * servers
-    # The blocks that the caches of the whole cluster hold when they are full, and after an eviction.
+    # Compute how many blocks the caches of the whole cluster hold when they are full, and after an eviction.
     slots = share.cache_bytes * servers / demand.claimed_bytes / ACCEPT_FACTOR
     full = slots * ACCEPT_FACTOR
     after_eviction = (

@@ -83,7 +83,7 @@ class Persistence(Struct, frozen=True, kw_only=True):
 
 
 def index_bytes_per_block(release: Release) -> float:
-    """Mean length of one entry of the index file; neither of its two formats can be read by a release of the other."""
+    """Return the mean length of an index entry; a release reads only one of the two formats of the index file."""
     return INDEX_BYTES_PER_BLOCK + (REGION_AND_FAMILY_BYTES_PER_BLOCK if release.index_restored_in_background else 0)
 
 
@@ -101,7 +101,7 @@ def persistence(blocks: int, disk_bytes_per_second: float, release: Release) -> 
     """Return settings and cost of the persisted index of one RegionServer that caches `blocks` blocks."""
     size = ceil(blocks * index_bytes_per_block(release))
     seconds = dump_seconds(blocks, size, disk_bytes_per_second)
-    # Whole minutes between dumps such that dumping takes a twentieth of the time at most.
+    # Choose whole minutes between dumps, so that dumping takes at most a twentieth of the time.
     wanted_ms = ceil(seconds * 1000 / DUMP_TIME_FRACTION / MINUTE_MS) * MINUTE_MS
     interval_ms = min(LONGEST_INTERVAL_MS, max(SHORTEST_INTERVAL_MS, wanted_ms))
     return Persistence(
@@ -214,9 +214,9 @@ def restart(
 ) -> Restart:
     """The phases of one clean restart, and the retries that let the server keep its regions through it.
 
-    If the usual window would be longer than the most, it has no margin; a restart still fits. The window covers the
-    restore even where it runs in the background, and the opening too: a first region that is slow to open must not lose
-    the rest. Source of the phases: HBase 2.6.2-2.6.5, read and measured.
+    If the usual window would exceed the longest possible one, it has no margin, but a restart still fits. The window
+    covers the restore, even in the background, and the opening of regions: if the first region opens slowly, the server
+    must not lose the others. Source of the phases: HBase 2.6.2-2.6.5, read and measured.
     """
     pre_touch = server.heap_bytes / PRE_TOUCH_BYTES_PER_SECOND if server.pre_touch else 0.0
     restore = restore_seconds(server.cached_blocks)

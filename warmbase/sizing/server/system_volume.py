@@ -88,7 +88,7 @@ def writing_server(
     It has no disks yet, and its log has no limit.
     """
     share, demand, in_hdfs = write_share(inputs, servers), inputs.demand, not inputs.mode.keeps_data_in_s3
-    # A thread writes store files to S3 and the cache, to S3 only, or to HDFS.
+    # A thread writes store files to S3 and to the cache, to S3 only, or to HDFS.
     blocks = demand.blocks_prefetched(cache_mib, servers) * servers if cache_mib else 0
     files = FileWriting(
         cached_fraction=1.0 if in_hdfs else min(1.0, blocks / demand.blocks.count),

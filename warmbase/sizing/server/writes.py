@@ -21,10 +21,9 @@ are smaller than `hbase.hstore.compaction.min.size` whatever their ratio. That d
 `hbase-default.xml` says 128 MiB, so the default in the code of CompactionConfiguration, which is the flush size, never
 applies. Source: HBase 2.6.2 PressureAwareCompactionThroughputController, CompactSplit, ExploringCompactionPolicy.
 
-The resources that writes use up, and the rate at which HBase begins to block them.
-
-The bound of compactions is the rate at which they fall behind. HBase blocks only later, in the lab at twice that rate,
-because one compaction merges more files when more of them wait.
+Writes use up resources, and HBase blocks them beyond some rate. The bound of compactions is the rate at which they fall
+behind. HBase blocks only later, in the lab at twice that rate, because one compaction merges more files when more of
+them wait.
 
 Every demand is for one byte of values, with sustained limits only, so the limit of a resource is its capacity divided
 by its demand. Reads get what the offered writes leave, and writes get what the offered reads leave.
@@ -306,7 +305,7 @@ def store_writes(share: WriteShare, flush_bytes: float, min_size_bytes: int) -> 
 
 
 def night_limit(share: WriteShare, files: FileWriting) -> int | None:
-    """Return the largest compaction by day where larger ones wait for the night; None where nothing waits.
+    """Return the size of the largest compaction by day, if larger ones wait for the night; None if none waits.
 
     One compaction at a time merges what waits, so nothing waits if that would not end in time.
     """
@@ -393,7 +392,7 @@ class WritingServer(Struct, frozen=True, kw_only=True):
         copied = max(0, self.log_copies - 1) * self.cells.log_bytes
         copied += max(0, self.data_copies - 1) * self.settings.amplification * self.cells.stored_bytes
         to_service = 0.0 if self.log_copies else self.cells.log_bytes
-        # Compactions read from S3 what the cache does not have.
+        # Compactions read the blocks that are not in the cache from S3.
         compacted = 0.0 if self.data_copies else self.settings.amplification - 1
         downloaded = compacted * (1 - self.files.cached_fraction) * self.cells.stored_bytes
         return copied + max(self.cells.key_value_bytes + downloaded, self.uploaded_bytes + to_service)

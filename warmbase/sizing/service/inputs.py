@@ -80,7 +80,7 @@ class CellSizes(Struct, frozen=True, kw_only=True):
 
 
 class WriteShare(Struct, frozen=True, kw_only=True):
-    """One RegionServer's share of the writes, in cells a second, which are spread evenly over its regions.
+    """One RegionServer's share of the writes, in cells per second, spread evenly over its regions.
 
     `region_bytes` is what one region stores.
     """

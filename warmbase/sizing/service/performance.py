@@ -126,7 +126,7 @@ def _draws() -> Values:
 
 @lru_cache(maxsize=READ_SHAPES)
 def _block_counts(mean: float) -> Counts:
-    """Return how many blocks each read has if they are this many on average; shape (READS,)."""
+    """Return the number of blocks of each read for this mean; shape (READS,)."""
     return np.asarray(int(mean) + (_draws()[0] < mean - int(mean)))
 
 

@@ -267,7 +267,7 @@ def _normalised_ratio(queues: Sequence[tuple[Floats, int]], requests: int) -> fl
         low, high = (tilt, high) if mean < requests else (low, tilt)
     total = np.append(1.0, np.zeros(requests))
     for logs, copies in queues:
-        # The distribution of the sum of all copies, by squaring.
+        # The distribution of the sum of all copies is computed by repeated squaring.
         chances, of_copies, rest = _tilted(logs, tilt)[: requests + 1], np.append(1.0, np.zeros(requests)), copies
         while rest:
             if rest % 2:

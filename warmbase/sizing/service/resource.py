@@ -140,7 +140,7 @@ def ios_per_fill(length_bytes: int, kind: DiskKind) -> int:
 def ebs_disk(
     volume: Rates, instance: Rates, *, volumes: float = 1.0, files: int = 1, warm_hit_ratio: float = 0.0
 ) -> Disk:
-    """Return the disk of equal EBS volumes: what they and the instance allow together, in throughput and in IOPS.
+    """Return the disk that equal EBS volumes form, within the limits of the volumes and of the instance.
 
     When the busiest volume has reached its limit, all of them carry `volumes` times this limit. If the load is uneven,
     this is less than the number of volumes. `files` and `warm_hit_ratio` are those of `Disk`.

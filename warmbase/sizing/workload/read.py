@@ -91,7 +91,7 @@ def _of_steps(steps: int) -> BlockRead:
     mean_pages = mean_ios = 0.0
     for mixed, share in ((True, MIXED_SHARE), (False, 1 - MIXED_SHARE)):
         for start in starts:
-            # A block that starts this many bytes after the beginning of a page.
+            # The block starts this many bytes after the beginning of a page.
             pages = ios = 0
             for position in range(0, steps * SLOT_STEP_BYTES, PIECE_BYTES):
                 piece_end = start + min(steps * SLOT_STEP_BYTES, position + PIECE_BYTES)
@@ -125,7 +125,7 @@ class Read(Struct, frozen=True, kw_only=True):
     """One request: `blocks` data blocks in `runs` stretches of neighbouring slots, and the bytes answered.
 
     The blocks of a row are cached one after the other and share their edge pages: one run. Where many writer
-    threads interleave files, runs tend to blocks, and a 64 KiB block costs 6 to 19 % more EBS bytes (`page_reads`).
+    threads interleave files, runs tend to blocks, and a 64 KiB block costs 6 to 19 % more EBS bytes (`block_read`).
     """
 
     blocks: float

@@ -380,7 +380,7 @@ def stored_blocks(workload: Workload) -> StoredBlocks:
         rows, on_disk_bytes = max(1, inspection.rows), inspection.stored_bytes / count
         payload_bytes = plain.mean_bytes - cached_bytes(0)
     else:
-        # The bytes of an encoded block over those of the plain one.
+        # This is the ratio of the bytes of an encoded block to those of the plain block.
         encoded_key_bytes = (key_value_bytes - workload.cell_bytes) * ENCODED_KEY_FRACTION[workload.encoding]
         encoded_fraction = (workload.cell_bytes + encoded_key_bytes) / key_value_bytes
         payload_bytes = spread_block_lengths(workload.block_bytes, key_value_bytes).mean_bytes - cached_bytes(0)
@@ -396,7 +396,7 @@ def stored_blocks(workload: Workload) -> StoredBlocks:
         )
         longest_bytes = cached_bytes(workload.block_bytes + LARGEST_CELL_MULTIPLE * key_value_bytes)
         l1_bytes = math.ceil(count * (LEAF_INDEX_ENTRY_BYTES + INDEX_KEY_BYTES) + rows * BLOOM_BYTES_PER_ROW)
-    # A read is of one row, of rows here and there (multi-get), or of rows in a stretch (scan).
+    # A read is of one row, of separate rows (multi-get), or of consecutive rows (scan).
     stretches, in_stretch = (1, workload.reads.rows) if workload.reads.kind == "scan" else (workload.reads.rows, 1)
     return StoredBlocks(
         count=count,
@@ -422,7 +422,7 @@ def _mixed(workload: Workload, tables: tuple[StoredBlocks, ...]) -> StoredBlocks
             counted[length] += max(1, round(factor * blocks))
     lengths = LengthHistogram.of(counted.items())
     if len(lengths.pairs) > MOST_LENGTHS:
-        # Neighbours become the longest of them.
+        # Neighbouring lengths are merged into the longest of them.
         longest = np.array([length for length, _ in lengths.pairs])
         logs = np.log(longest / longest[0]) / np.log(longest[-1] / longest[0])
         steps = np.floor(logs * (MOST_LENGTHS - 1)).tolist()
