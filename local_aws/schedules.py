@@ -197,7 +197,7 @@ VOLUME_CALLS: Final = ("describe_volumes", "modify_volume", "describe_volumes_mo
 
 
 def install() -> None:
-    """Give nodes their volumes, volumes their modifications, and run what is due before each call that could see it.
+    """Give nodes their volumes, and volumes their modifications; run what is due before each call that could see it.
 
     A schedule is checked when it is written.
     """

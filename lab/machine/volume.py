@@ -144,7 +144,8 @@ def unavailable() -> str | None:
 def _remove(image: Path) -> None:
     """Unmount and detach everything on this file, then delete it; a second call does nothing."""
     for device in attached(image):
-        # In proc(5), field 3 is major:minor, and field 5 the mount point with a blank as \040. The last goes first.
+        # In proc(5), field 3 is major:minor, and field 5 the mount point with a blank as \040. The last mount is
+        # unmounted first.
         numbers = (device / "dev").read_text(encoding="ascii").strip()
         rows = [line.split() for line in MOUNTS.read_text(encoding="utf-8").splitlines()]
         for name in [row[4] for row in rows if row[2] == numbers][::-1]:

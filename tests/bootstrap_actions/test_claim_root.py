@@ -188,7 +188,7 @@ def test_a_claim_that_cannot_be_read_is_refused(aws: Services, tmp_path: Path, c
 
 
 @pytest.mark.parametrize("dead", [None, "j-OLD"])
-def test_of_clusters_that_claim_at_once_one_wins(aws: Services, tmp_path: Path, dead: str | None) -> None:
+def test_one_of_several_clusters_that_claim_at_once_wins(aws: Services, tmp_path: Path, dead: str | None) -> None:
     if dead:
         write_claim(aws, dead)
         aws.states[dead] = "TERMINATED"

@@ -304,6 +304,8 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("classification", "key", "one", "other"), [*SAME, *DIFFERENT])
-def test_spelling_makes_no_difference_and_what_counts_does(classification: str, key: str, one: str, other: str) -> None:
+def test_another_spelling_is_equivalent_and_another_meaning_is_not(
+    classification: str, key: str, one: str, other: str
+) -> None:
     same = (classification, key, one, other) in SAME
     assert is_equivalent(CATALOGUE.get((classification, key)), one, other) == same

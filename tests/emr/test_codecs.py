@@ -1,4 +1,4 @@
-"""The codecs of EMR's API and of CloudFormation read what is written, and a shipped template as it is."""
+"""The codecs of EMR's API and of CloudFormation read what they write, and a template that ships."""
 
 from __future__ import annotations
 

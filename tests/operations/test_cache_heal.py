@@ -219,7 +219,7 @@ def test_wherever_it_is_killed_the_same_command_finishes(before: bool) -> None: 
         ({"r00": "dead:16020"}, "dead:16020  has regions in hbase:meta, but is not among the live"),
     ],
 )
-def test_a_cluster_that_is_not_as_its_indexes_say_is_refused(change: dict[str, Any], match: str) -> None:
+def test_a_cluster_that_is_not_quiet_or_differs_from_its_indexes_is_refused(change: dict[str, Any], match: str) -> None:
     model = HealModel(**{name: value for name, value in change.items() if name != "r00"})
     model.homes["r00"] = change.get("r00", model.homes["r00"])
     with pytest.raises(Refused, match=match):

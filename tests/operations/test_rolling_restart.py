@@ -278,7 +278,9 @@ def test_no_server_restarts_while_another_one_is_down_whose_regions_are_open_els
         ),
     ],
 )
-def test_a_cluster_that_is_not_ready_refuses_it(change: dict[str, dict[str, str | None]], match: str) -> None:
+def test_a_restart_of_a_cluster_that_is_not_ready_is_refused(
+    change: dict[str, dict[str, str | None]], match: str
+) -> None:
     model = Model()
     for name, values in change.items():
         getattr(model, name).update(values)

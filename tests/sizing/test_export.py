@@ -59,7 +59,7 @@ def test_the_slowest_of_network_disks_and_mappers_binds(
 
 
 @pytest.mark.parametrize(("replicas", "seconds", "within"), [(1, 70 * 60, 0.05), (3, 3 * 3_600, 0.2)])
-def test_the_published_copies_take_as_long(replicas: int, seconds: float, within: float) -> None:
+def test_copies_take_the_published_times(replicas: int, seconds: float, within: float) -> None:
     """Published: an export of 20 TB in about 70 minutes, and its restore to three replicas in about 3 hours."""
     assert eta(replace(EXPORT, replicas=replicas)).seconds == pytest.approx(seconds, rel=within)
 

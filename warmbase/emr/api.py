@@ -1,7 +1,7 @@
 """A cluster in EMR's API: the request of RunJobFlow, and the answers of DescribeCluster and its companions.
 
-`linter/reader` reads what people write instead: shell scripts with the CLI's shorthand, placeholders and comments, each
-value with its line.
+`linter/reader` reads the looser forms that people write: shell scripts with the CLI's shorthand, placeholders and
+comments, each value with its line.
 """
 
 from __future__ import annotations

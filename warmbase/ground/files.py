@@ -1,4 +1,4 @@
-"""Where the files of the package are, and the reading of a user's files.
+"""The locations of the package's files, and the reading of a user's files.
 
 In a checkout, links lead to the package's files that stand at its top. A user's file must be a regular one: a pipe that
 nobody writes to, or a device, would block a command for ever.

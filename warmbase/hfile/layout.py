@@ -159,7 +159,7 @@ def _family(listing: Listing, table: str, name: str) -> FamilyFiles:
 
 
 def _number(name: str) -> int:
-    """Return the number in the name of a descriptor, or -1 for another file."""
+    """Return the number in the name of a descriptor, or -1 if the file is none."""
     match = DESCRIPTOR.fullmatch(name)
     return int(match["number"] or 0) if match else -1
 

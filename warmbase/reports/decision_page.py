@@ -37,10 +37,11 @@ Row = tuple[str, str]
 class EngineWords(Struct, frozen=True, kw_only=True):
     """The words for the clusters of one engine where inputs vary.
 
-    `cluster` is a cluster with its article, `nodes` the nodes that have the caches, `section` that of the file about
-    these, and `targets` are those that a cluster can have. A page about growth says what `grows`, has a column of the
-    data and the load with `load_heading`, the load in `load_unit`, and the note `more_nodes`. A tornado shows the
-    `latency` that has a target, with the heading of its column, its key in JSON, and its text.
+    `cluster` is the noun for a cluster with its article, `nodes` the noun for the nodes that have the caches, `section`
+    the section of the file about these nodes, and `targets` the targets that a cluster can have. A page about growth
+    says what `grows`, has a column of the data and the load with `load_heading`, the load in `load_unit`, and the note
+    `more_nodes`. A tornado shows the `latency` that has a target, with the heading of its column, its key in JSON, and
+    its text.
     """
 
     cluster: str

@@ -205,8 +205,8 @@ def warnings(candidate: Candidate) -> Iterator[Warning]:
             " so the cost does not include EMR WAL",
             fix="look up the price on the Amazon EMR pricing page",
         )
-    # One operation would read a slightly smaller block. Blocks end at cells: the longest of most is half a cell longer
-    # than their mean.
+    # One operation would read a slightly smaller block. Blocks end at cells, so most of them are at most half a cell
+    # longer than their mean.
     length = inputs.read.cached_length_bytes
     over = length - PIECE_BYTES
     smaller_kib = math.floor((workload.block_bytes - over - workload.key_value_bytes / 2) / KIB)

@@ -276,7 +276,7 @@ NODE_LOST_QUESTION: Final = (
 NODE_LOST_SERVERS: Final = 3
 WRITE_INTERVAL_SECONDS: Final = 0.1
 WRITES_SECONDS: Final = {False: 20.0, True: 10.0}
-"""The seconds of writes before a node is lost, so that it has a log to be split; less in the short form."""
+"""The seconds of writes before a node is lost, which leave a log to be split; fewer in the short form."""
 LOADED_PATIENCE: Final = 5.0
 """Under load, the scenario waits for this many times the predicted outage before it gives up."""
 DEFAULT: Final = "regions wait as long as HBase's default says"

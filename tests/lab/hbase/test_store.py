@@ -527,7 +527,7 @@ def test_client_that_leaves_takes_nobody_with_it(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("answer", ["until-close", "cut"])
-def test_answer_without_an_end_of_its_own_ends_with_its_connection(bench: Bench, answer: str) -> None:
+def test_answer_that_ends_only_with_its_connection_passes(bench: Bench, answer: str) -> None:
     bench.store.set(Settings(latency_ms=30))
     with bench.connection() as connection:
         bench.answer(connection, request("GET", f"/lab/x?answer={answer}"))

@@ -405,7 +405,7 @@ def _listed_families(release: Release) -> frozenset[str]:
 
 
 def _unlisted(family: str, release: Release) -> tuple[str, str]:
-    """Return a remark that no EMR release is known to list the family, and what to do about that; else empty texts."""
+    """Return a remark and its remedy if no known EMR release lists the family; otherwise return empty texts."""
     if any(instance.emr_since for instance in instance_types().values() if instance.family == family):
         return "", ""
     command = f"aws emr list-supported-instance-types --release-label {release.label}"

@@ -42,7 +42,7 @@ def schema_text() -> str:
 
 
 ANY_NAME: Final = "NAME"
-"""Stands for the name of a cluster of HBase in a path; the name of its engine, in capitals, for one of another."""
+"""Stands for the name of an HBase cluster in a path. Clusters of another engine have its name in capitals there."""
 TABLES: Final = "workload.tables"
 """The key of the tables. Each table has the keys of `workload`, which are not listed a second time."""
 REFERENCE: Final = "#/$defs/"

@@ -140,7 +140,7 @@ def state(aws: Aws, environment: Environment) -> EnvironmentState:
 
 
 def _cluster(aws: Aws, environment: Environment, known: ClusterState, record: LaunchRecord | None) -> ClusterState:
-    """Return what is known without AWS together with what AWS says."""
+    """Return the state that is known without AWS, completed by the answers of AWS."""
     name = known.name
     with translated(f"could not read cluster {name}", "use credentials of the account in which it was deployed"):
         try:

@@ -165,7 +165,7 @@ OPERATIONS: Final = re.compile(
 )
 """Words in `needed_by` that name an operation instead of a figure."""
 COMPACTION: Final = "hbase.hstore.compaction.min"
-"""A property from which figures follow, though it is none."""
+"""A property that states no figure of the plan itself, but from which figures follow."""
 SIZES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 TIMES_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 AMOUNT: Final = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]{0,2})")

@@ -1,4 +1,4 @@
-"""Why the cluster has nodes of this type and this number, and why it serves and costs what it serves and costs.
+"""Why the cluster has this number of nodes of this type, and why it has this throughput, latency and price.
 
 Type and number are results of a search, so each explanation is the comparison that decided: with the next best type,
 and with one node fewer of the same type.

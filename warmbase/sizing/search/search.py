@@ -107,7 +107,7 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         return [self] if np.isfinite(usd.min()) else []
 
     def _drop_alike(self, missed: list[Shortfall], size: int, speed: int) -> None:
-        """Drop the points that miss the same targets as this one, by the laws for what its shortfalls need.
+        """Drop the points that must miss the same targets, because they lack what the shortfalls of this one need.
 
         Slower volumes never carry more. Of the caches, the first that breaks a law is found by bisection.
         """
@@ -143,7 +143,7 @@ class GridPoints(Struct, kw_only=True, eq=False, dict=True):
         self.grid.usd[size, slower] = math.inf
 
     def _drop_overloaded(self, size: int, speed: int) -> None:
-        """Drop the range of caches around this one beside which the writes do not fit.
+        """Drop the range of caches around this one that leave too little for the writes.
 
         No cache between two rows serves if neither end leaves enough for the writes, unless volumes between them are
         faster.

@@ -1,4 +1,4 @@
-"""How reads spread over blocks, given how they spread over rows, and over the RegionServers of a cluster.
+"""How reads spread over blocks and over the RegionServers of a cluster, given how they spread over rows.
 
 A cache holds blocks, and a block is as popular as its rows together. Rows of one rank lie anywhere in the key space
 (YCSB hashes them; most key designs do), so a block draws its rows at random, and many rows in a block flatten the skew.
