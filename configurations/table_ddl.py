@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from warmbase.configurations.launch import Launch
 from warmbase.facts.releases import releases
-from warmbase.ground.units import KIB, format_size
+from warmbase.ground.units import KIB, format_size, printable
 from warmbase.sizing.server.region_server import S3_TRIP_SECONDS
 from warmbase.sizing.server.restart import Reopening, reopening
 from warmbase.sizing.workload.workload import JITTER_FRACTION, Workload
@@ -89,8 +89,23 @@ class TableSettings(Struct, frozen=True, kw_only=True):
 def _template(name: str) -> jinja2.Template:
     """Return the template of a script in Ruby; an undefined name in it is an error."""
     loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    scripts = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False)  # noqa: S701
+    # What HTML would escape is none of Ruby's business; `quoted` escapes what Ruby would evaluate.
+    scripts = jinja2.Environment(  # noqa: S701
+        loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, finalize=_one_line
+    )
+    scripts.filters["quoted"] = quoted
     return scripts.get_template(name)
+
+
+def quoted(text: str) -> str:
+    """Return a string of Ruby between single quotes, in which Ruby evaluates nothing: only \\ and ' have a meaning."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _one_line(value: object) -> object:
+    """Return what a template prints without line breaks, so that no comment ends early."""
+    return printable(value) if isinstance(value, str) else value
 
 
 def table_ddl(launch: Launch) -> str:

@@ -122,7 +122,7 @@ def main() -> None:
     if sys.argv[1] == "restart":
         restart(hbase, f"{sys.argv[2]}:{PORT}")
     else:
-        verb, *words = os.environ["ARGUMENTS"].split()
+        verb, *words = os.environ["ARGUMENTS"].split("\n")
         reply = VERBS[verb](hbase, *words)
         sys.stdout.write(f"{os.environ['MARK']}{json.dumps(reply)}\n=> nil\n")
     file.write_text(json.dumps(hbase), encoding="utf-8")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
+import pytest
 from msgspec.structs import replace
 
 from lab.hbase.boots.rendered import defined_tables
@@ -66,3 +68,19 @@ def test_a_table_is_altered_once_with_all_its_families(launches: Launches) -> No
     assert tables == {"orders": ["a", "b"], "users": ["c"]}
     assert "all 7 regions of orders" in script
     assert "all 1 region of users" in script
+
+
+HOSTILE = ["cf'+system('id').to_s+'", "my cf", "#{`id`}", "a\\\\'", 'b"#', "é"]
+"""Names of families that HBase allows."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_name_of_a_family_is_text_to_ruby(launches: Launches, name: str) -> None:
+    script = table_ddl(inspected(launches("prod"), family("orders", name)))
+    literals = re.findall(r"NAME => ('(?:[^'\\]|\\.)*'),?$", script, re.MULTILINE)
+    assert [re.sub(r"\\(.)", r"\1", literal[1:-1]) for literal in literals] == [name]
+
+
+def test_no_name_ends_a_comment(launches: Launches) -> None:
+    launch = inspected(launches("prod"), family("orders\nexit", "a"))
+    assert all("exit" not in line for line in table_ddl(launch).splitlines() if not line.startswith(("#", "alter ")))

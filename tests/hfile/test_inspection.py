@@ -14,6 +14,7 @@ import pytest
 from tests.hfile.synthetic import DELETED_NOW, ENTRY_BYTES, Content, SyntheticRoot, message, path, seeded
 from tests.patience import HANG_SECONDS
 from warmbase.environments.reader.inspection import inspection_text, read_inspection
+from warmbase.ground.errors import InvalidInput
 from warmbase.hfile.checkpoint import Checkpoint, UnreadableFile
 from warmbase.hfile.inspection import DEAD, RootReport, SamplingOptions, inspect_root
 from warmbase.hfile.layout import FileEntry
@@ -206,6 +207,28 @@ def test_the_coprocessors_of_a_table_are_in_its_inspection(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("key", "name", "is_allowed"),
+    [
+        ("table", "ns:users.v2", True),
+        ("table", "users'+x+'", False),
+        ("table", "users\nexit", False),
+        ("family", "my 'cf'", True),
+        ("family", "cf\nexit", False),
+        ("family", "a:b", False),
+    ],
+)
+def test_an_inspection_has_names_that_hbase_allows(key: str, name: str, tmp_path: Path, *, is_allowed: bool) -> None:
+    document = json.loads(inspection_text(of_two({}, tmp_path).inspection("2026-11-20")))
+    document["families"][0][key] = name
+    (file := tmp_path / "renamed.json").write_text(json.dumps(document))
+    if is_allowed:
+        assert name in {read_inspection(file).families[0].table, read_inspection(file).families[0].name}
+    else:
+        with pytest.raises(InvalidInput, match=rf"families\.0\.{key}"):
+            read_inspection(file)
+
+
+@pytest.mark.parametrize(
     ("there", "kind", "files"),
     [
         ({ARCHIVED: OTHER}, "archive", 2),
@@ -238,6 +261,8 @@ def test_links_are_followed(there: dict[str, Content], kind: str, files: int, tm
         (f"{REGION}/recovered.edits/12.seqid", "descriptors and temporary files"),
         (f"{REGION}/f/{'c' * 32}.{'a' * 32}", "references to files of split regions"),
         (f"{REGION}/f/no-name-of-ours", "others"),
+        (f"data/default/a'b/{'a' * 32}/f/{'c' * 32}", "no table, because HBase does not allow the name"),
+        (f"{REGION}/a\nb/{'c' * 32}", "descriptors and temporary files"),
     ],
 )
 def test_what_is_no_live_store_file_is_counted_apart(file: str, kind: str, tmp_path: Path) -> None:
@@ -309,6 +334,7 @@ def test_of_another_root_or_a_file_that_changed_nothing_is_recalled(tmp_path: Pa
 LARGE = """
 import json, sys, tempfile, time
 from pathlib import Path
+from warmbase.ground.errors import InvalidInput
 from warmbase.hfile.checkpoint import Checkpoint
 from warmbase.hfile.inspection import SamplingOptions, inspect_root
 from tests.hfile.synthetic import Content, SyntheticRoot, path

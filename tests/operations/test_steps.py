@@ -108,6 +108,7 @@ CASES = [
     ("write-table", "well", ("canary",), {"table": "canary"}),
     ("compact-regions", "well", ("compact", REGION), {"compacted": [REGION]}),
     ("change-tables", "well", ("change", "stand-in-users", "cf:BLOCKSIZE=8192"), {"changed": "stand-in-users"}),
+    ("change-tables", "well", ("change", "stand-in-users", "my cf:BLOCKSIZE=8192"), {"changed": "stand-in-users"}),
     (
         "change-tables",
         "well",

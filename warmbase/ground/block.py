@@ -212,6 +212,15 @@ def _bad_shape(why: str) -> Problem:
     )
 
 
+TABLE_FORM: Final = r"^(\w+:)?\w[\w.-]*$"
+"""A table's name with its namespace. Source: HBase 2.6.2 TableName.isLegalTableQualifierName, isLegalNamespaceName."""
+FAMILY_FORM: Final = r"^[^.:/\\\x00-\x1f\x7f-\x9f][^:/\\\x00-\x1f\x7f-\x9f]*$"
+"""The name of a column family, which may contain quotes and blanks.
+
+Source: HBase 2.6.2 ColumnFamilyDescriptorBuilder.isLegalColumnFamilyName.
+"""
+
+
 class FamilyTotals(Struct, frozen=True, kw_only=True):
     """One column family of one table, all its store files together.
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct, field
 
+from warmbase.ground.block import FAMILY_FORM, TABLE_FORM
 from warmbase.ground.errors import InvalidInput
 from warmbase.hfile.cursor import LocalFile, Readable
 
@@ -127,6 +128,8 @@ def _place(listing: Listing, stored: FileEntry, path: str) -> None:
     table = name if namespace == "default" else f"{namespace}:{name}"
     if namespace == SYSTEM_NAMESPACE:
         listing.put_apart("HBase's own tables", stored)
+    elif not re.fullmatch(TABLE_FORM, table):
+        listing.put_apart("no table, because HBase does not allow the name", stored)
     elif parts[0] == ".tabledesc":
         before = listing.descriptors.get(table)
         number = _number(parts[-1])
@@ -137,7 +140,7 @@ def _place(listing: Listing, stored: FileEntry, path: str) -> None:
     elif len(parts) == REGION_PARTS + 1 and parts[2] == LIST_DIRECTORY and LIST.fullmatch(parts[3]):
         lists = _family(listing, table, parts[1]).lists
         lists.setdefault(stored.path.rsplit("/", 2)[0], []).append(stored)
-    elif len(parts) == REGION_PARTS and not parts[1].startswith(".") and parts[1] != "recovered.edits":
+    elif len(parts) == REGION_PARTS and re.fullmatch(FAMILY_FORM, parts[1]) and parts[1] != "recovered.edits":
         family, name = _family(listing, table, parts[1]), parts[2]
         if STORE_FILE.fullmatch(name):
             family.files.append(stored)

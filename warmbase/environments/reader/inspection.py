@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from warmbase.ground.block import FamilyTotals, Inspection, LengthHistogram
+from warmbase.ground.block import FAMILY_FORM, TABLE_FORM, FamilyTotals, Inspection, LengthHistogram
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.ground.files import read_regular_file
 
@@ -23,8 +23,8 @@ class FamilyFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-    table: str
-    family: str
+    table: Annotated[str, Field(pattern=TABLE_FORM)]
+    family: Annotated[str, Field(pattern=FAMILY_FORM)]
     cached_lengths: Pairs
     cached_lengths_compressed: Pairs
     index_bytes: Annotated[int, Field(ge=0)]

@@ -118,6 +118,7 @@ PART: Final = re.compile(
 """The lines by which a script includes a part that it shares with others."""
 PROGRAM: Final = re.compile(r'^ *cat "\$\(dirname .*\)/(?P<program>\w+\.rb)"\n', re.MULTILINE)
 """The line by which a script prints a program for the HBase shell."""
+COMMENT: Final = re.compile(r"^ +#.*\n", re.MULTILINE)
 DIRECTIVE: Final = "# shellcheck shell=bash\n"
 OURS: Final = "warmbase "
 """The beginning of the name of each of our steps."""
@@ -215,13 +216,17 @@ class PrimaryShell(Struct, frozen=True, kw_only=True):
 
 
 def script(name: str) -> str:
-    """Return the whole text of a script, as it is sent. Raises ValueError if it is too long for EMR."""
+    """Return the whole text of a script, as it is sent: without the comments inside its program in Ruby.
+
+    Raises ValueError if it is too long for EMR.
+    """
 
     def part(match: re.Match[str]) -> str:
         return (DIRECTORY / match["part"]).read_text(encoding="utf-8").removeprefix(DIRECTIVE)
 
     def program(match: re.Match[str]) -> str:
-        return f"cat <<'RUBY'\n{(DIRECTORY / match['program']).read_text(encoding='utf-8')}RUBY\n"
+        text = (DIRECTORY / match["program"]).read_text(encoding="utf-8")
+        return f"cat <<'RUBY'\n{COMMENT.sub('', text)}RUBY\n"
 
     text = PART.sub(part, (DIRECTORY / f"{name}.sh").read_text(encoding="utf-8"))
     text = PROGRAM.sub(program, text)

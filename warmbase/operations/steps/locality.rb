@@ -162,6 +162,6 @@ module WarmbaseLocality
   end
 end
 
-WarmbaseLocality.run(*ENV['ARGUMENTS'].split)
+WarmbaseLocality.run(*ENV['ARGUMENTS'].split("\n"))
 $stdout.flush
 java.lang.System.exit(0) # the dispatcher's threads remain

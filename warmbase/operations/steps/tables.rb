@@ -50,8 +50,8 @@ module WarmbaseTables
       GETTERS.transform_values { |getter| family.public_send(getter).to_s }.merge(configured)
     end
 
-    # The regions keep the old attributes until they are opened again. A family or attribute may contain anything but
-    # white space.
+    # The regions keep the old attributes until they are opened again. The name of a family may
+    # contain anything but a colon and control characters.
     def change(table, *words)
       descriptor = @master.getDescriptor(NAMES.valueOf(table))
       changed = CLIENT.TableDescriptorBuilder.newBuilder(descriptor)
@@ -108,4 +108,4 @@ module WarmbaseTables
   end
 end
 
-WarmbaseTables.run(*ENV['ARGUMENTS'].split)
+WarmbaseTables.run(*ENV['ARGUMENTS'].split("\n"))
