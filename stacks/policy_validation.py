@@ -35,7 +35,7 @@ class WarmbaseLint:
     """Lints each EMR cluster of an app; synthesis fails if one has an error, or, with `strict`, a warning.
 
     `command` starts warmbase where it is neither beside this Python nor on the PATH, such as
-    ("python3", "warmbase.pyz").
+    ("/opt/warmbase/bin/warmbase",).
     """
 
     def __init__(self, command: Sequence[str] = (), *, strict: bool = False) -> None:
