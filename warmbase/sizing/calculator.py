@@ -172,10 +172,10 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
     limit, busiest = bottleneck(limits), peak.imbalance(count)
     offered = inputs.offered_reads_per_second or 0.0  # tables have no closed load
 
-    def throughput(inputs: SizingInputs, reads: Performance) -> Throughput:
+    def throughput(reads: Performance, offered_reads_per_second: float | None) -> Throughput:
         return Throughput(
             reads_per_second=reads.load.reads_per_second,
-            offered_reads_per_second=inputs.offered_reads_per_second,
+            offered_reads_per_second=offered_reads_per_second,
             saturation_reads_per_second=limit.max_reads_per_second,
             utilisation_fraction=reads.load.reads_per_second / limit.max_reads_per_second,
             bottleneck=limit.name,
@@ -267,8 +267,10 @@ def _plan(result: SearchResult, nearest: tuple[str, ...]) -> Plan:
         bucket_cache=inputs.demand.bucket_cache(candidate.cache_mib) if candidate.cache_mib else None,
         persistence=server.persistence,
         hit_ratio=HitRatio(predicted=hit_ratio, curve=curve.points, knee_bytes=curve.knee_bytes),
-        throughput=throughput(inputs, warm),
-        peak=None if peak is inputs else throughput(peak, candidate.performance(count, at_peak=True)),
+        throughput=throughput(warm, inputs.offered_reads_per_second),
+        peak=None
+        if peak is inputs
+        else throughput(candidate.performance(count, at_peak=True), peak.offered_reads_per_second),
         daily_peak=DailyPeak(hours=load.peak_hours, quiet_reads_per_second=load.outside_peak.reads_per_second)
         if isinstance(load, OpenLoad) and load.peak_hours is not None
         else None,

@@ -175,8 +175,8 @@ def end_failed_launch(aws: Aws, environment: Environment, failed: FailedLaunch) 
             aws.emr.terminate_job_flows(JobFlowIds=[identity])
 
             def read() -> tuple[str, bool]:
-                state = state_of(aws, identity)
-                return state or "unknown to EMR", has_ended(state, "")
+                now = state_of(aws, identity)
+                return now or "unknown to EMR", has_ended(now, "")
 
             return wait_for_end(identity, read, say)
 
