@@ -85,9 +85,11 @@ def test_a_plan_shows_brackets_of_an_override_as_they_are(tmp_path: Path) -> Non
 
 
 def test_a_family_of_a_strangers_root_does_not_command_a_terminal(tmp_path: Path) -> None:
-    family = tmp_path / "hbase" / "data" / "default" / "t" / f"{1:032x}" / HOSTILE.replace("/", "")
-    family.mkdir(parents=True)
-    shutil.copy(written()[0], family / f"{1:032x}")
+    # HBase does not allow the first name, so its files are counted apart.
+    for name in (HOSTILE.replace("/", ""), "cf"):
+        family = tmp_path / "hbase" / "data" / "default" / "t" / f"{1:032x}" / name
+        family.mkdir(parents=True)
+        shutil.copy(written()[0], family / f"{1:032x}")
     controller, terminal = pty.openpty()
     target = tmp_path / "inspection.json"
     command = [*PROCESS, "inspect", str(tmp_path / "hbase"), "--all", "--write", str(target)]
@@ -105,5 +107,5 @@ def test_a_family_of_a_strangers_root_does_not_command_a_terminal(tmp_path: Path
     printed = os.read(controller, 2**16).decode()
     os.close(controller)
     assert ended.returncode == 0
-    assert PRINTED.replace("/", "") in printed
+    assert "descriptors and temporary files" in printed
     assert "\033" not in printed
