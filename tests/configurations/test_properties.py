@@ -11,6 +11,7 @@ from warmbase.configurations.metrics import METRICS, OF_AGENT, MetricSource
 from warmbase.configurations.properties import CATALOGUE, ORDER, RENDERED, TOPICS, HBaseProperty
 from warmbase.configurations.properties.property import (
     LONG,
+    Applied,
     Decimal,
     ListOf,
     Matching,
@@ -170,3 +171,10 @@ def test_a_whole_number_is_valid_within_its_bounds_alone(value: int, least: int,
 def test_no_text_breaks_a_check(text: str) -> None:
     for entry in PROPERTIES:
         entry.values.refusal(text)
+
+
+@pytest.mark.parametrize(("label", "applied"), [("emr-7.12.0", Applied.ROLLING_RESTART), ("emr-7.13.0", Applied.LIVE)])
+@pytest.mark.parametrize("key", ["acceptfactor", "multi.factor", "queue.addition.waittime"])
+def test_factors_of_the_cache_are_read_again_from_hbase_2_6_3_on(key: str, label: str, applied: Applied) -> None:
+    """HBASE-29249. The older release of these has HBase 2.6.2, where only a restart applies them."""
+    assert CATALOGUE["hbase-site", f"hbase.bucketcache.{key}"].applied_in(releases()[label]) is applied

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import (
     LaunchRecord,
+    RecordedPlan,
     RecordedResource,
     identity_of,
     in_recorded_zones,
@@ -20,6 +22,8 @@ from warmbase.environments.launch_record import (
 )
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput
+from warmbase.sizing.plan import CoreGroup, PrimaryGroup
+from warmbase.sizing.requirements import Volume
 
 PROJECT = Path(__file__).parents[2]
 SCRIPT = b"#!/bin/sh\n"
@@ -153,6 +157,41 @@ def test_an_edit_by_hand_is_refused(
     assert said.startswith(f"{file}  launch record\n")
     assert why in said
     assert "fix: restore it from version control (git checkout), or write it again: warmbase pin" in said
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("identity",),
+        ("resources", "stack", "Cluster"),
+        ("plan", "core"),
+        ("plan", "primary"),
+        ("plan", "core", "volumes", 0),
+    ],
+)
+def test_a_record_that_says_more_than_this_version_reads_is_refused(
+    environment: Environment, record: LaunchRecord, path: tuple[str | int, ...]
+) -> None:
+    """A later version may have written it, and what this one does not read could tell two clusters apart."""
+    volume = Volume(purpose="data", type="gp3", count=1, size_gib=64, iops=3_000, throughput_mib_s=125)
+    plan = RecordedPlan(
+        release="emr-7.13.0",
+        cache_mib=None,
+        primary=PrimaryGroup(instance_type="m8g.xlarge", count=1, volumes=(volume,)),
+        core=CoreGroup(instance_type="r8g.xlarge", count=2, volumes=(volume,)),
+    )
+    write_record(replace(record, plan=plan), {"claim-root.sh": SCRIPT})
+    assert launch_records(environment)["blue"].plan == plan
+    file = record.directory / "launch.json"
+    document = json.loads(file.read_text())
+    del document["sha256"]
+    section = document
+    for key in path:
+        section = section[key]
+    section["of_a_later_version"] = "x"
+    digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+    file.write_text(json.dumps({**document, "sha256": digest}))
+    assert "unknown field `of_a_later_version`" in refusal(environment)
 
 
 def test_a_document_of_something_else_is_refused(environment: Environment, record: LaunchRecord) -> None:

@@ -18,6 +18,7 @@ from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.cluster import claims
 from warmbase.operations.cluster.claims import NOBODY, Claim, claim_of, release
 from warmbase.operations.deploy.preflight import preflight, refuse_unready
+from warmbase.operations.deploy.teardown import teardown
 
 BUCKET = "warmbase-dev-root-123456789012-us-east-1"
 KEY = "hbase.warmbase-claim"
@@ -110,6 +111,15 @@ def test_a_root_that_another_cluster_has_claimed_is_not_deployed_over(here: Depl
             for each in preflight(here.aws, here.environment, {"blue": here.launch}, {})
             if each.name == "claim of the root"
         )
+
+
+def test_a_teardown_leaves_the_claim_of_another_cluster_that_runs(here: Deployed) -> None:
+    stages = teardown(here.aws, here.environment, "blue")
+    [stage] = [stage for stage in stages if stage.title == "release the claim of the root"]
+    other = other_cluster(here.aws, {"hbase.rootdir": "s3://elsewhere/hbase/"})
+    claimed(here, other)
+    assert stage.act(print) == f"{other} holds the claim, so it stays"
+    assert claim(here).cluster == other
 
 
 @pytest.mark.parametrize(

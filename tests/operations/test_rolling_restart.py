@@ -258,6 +258,15 @@ def test_a_server_that_stays_away_stops_the_restart() -> None:
     assert model.restarts == ["b:16020"]
 
 
+def test_a_server_that_has_not_stopped_yet_is_not_back() -> None:
+    """Until it stops, it is live and warm, and has all its regions."""
+    model = Model()
+    homes = {region: str(home) for region, home in model.homes.items()}
+    journal = RestartJournal(balancer_was_on=True, starts=model.starts.copy(), hit_ratios={}, homes=homes)
+    with pytest.raises(OperationFailed, match="b:16020  is not back after 0 minutes: 3 servers, 0 regions not at home"):
+        RollingRestart(hbase=model, journals=model, patience=QUICK)._gate("b:16020", journal, print)
+
+
 def test_no_server_restarts_while_another_one_is_down_whose_regions_are_open_elsewhere() -> None:
     model = Model()
     model.journal = RestartJournal(balancer_was_on=True, starts=model.starts.copy(), hit_ratios={}, homes={})

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from moto import mock_aws
 
 from local_aws.cloudformation.stack_state import state
 from local_aws.extension import install
+from tests.operations.deployed import Deployed
 from tests.operations.operators import (
     STACK,
     World,
@@ -18,9 +20,11 @@ from tests.operations.operators import (
 )
 from warmbase.configurations.launch import launch_of
 from warmbase.environments.reader import read_environment
-from warmbase.ground.errors import OperationFailed
+from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.cluster import failed_launch
 from warmbase.operations.cluster.failed_launch import wait_until_stable
+from warmbase.operations.deploy import deployment
+from warmbase.operations.deploy.cdk import Assembly
 from warmbase.operations.deploy.preflight import preflight
 
 
@@ -85,3 +89,17 @@ def test_a_failed_stack_without_a_cluster_is_deleted(world: World) -> None:
     assert "no node of that launch remains; `warmbase deploy dev` asks, ends it" in before
     assert f"delete-stack --stack-name {STACK}" in within
     assert "teardown" not in before + within
+
+
+@pytest.mark.parametrize("status", [None, "REVIEW_IN_PROGRESS"])
+def test_no_second_cluster_is_launched_under_the_record_of_the_first(
+    here: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str | None
+) -> None:
+    """A change set that creates a stack leaves it in review, and somebody may have deleted the stack itself."""
+    assembly = Assembly(name=str(here.file), aws=here.aws, variables={}, directory=tmp_path)
+    changes = Mock(environment=here.environment, launches={"blue": here.launch}, analytics={}, silences={}, tunings={})
+    [stage] = [stage for stage in deployment.deployment(assembly, changes) if stage.title == f"deploy {STACK}"]
+    monkeypatch.setattr(deployment, "status_of", lambda *_: status)
+    monkeypatch.setattr(deployment, "deploy_stack", lambda *_: pytest.fail("a second cluster"))
+    with pytest.raises(Refused, match=f"records its cluster {here.cluster_id}(.|\\n)*warmbase teardown dev blue"):
+        stage.act(print)

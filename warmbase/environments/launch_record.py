@@ -31,7 +31,7 @@ BOOTSTRAP: Final = "bootstrap"
 """The folder of the bootstrap files, beside the record's own file."""
 
 
-class Identity(Struct, frozen=True, kw_only=True):
+class Identity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The properties that identify a cluster: an environment file with other values describes another cluster."""
 
     environment: str
@@ -47,7 +47,7 @@ class Identity(Struct, frozen=True, kw_only=True):
     subnet: str
 
 
-class RecordedResource(Struct, frozen=True, kw_only=True):
+class RecordedResource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A resource as it was launched: its type, and those of its properties whose change would replace it."""
 
     type: str

@@ -27,7 +27,7 @@ from warmbase.sizing.workload.popularity import Imbalance
 from warmbase.sizing.workload.workload import Regions
 
 
-class CoreGroup(Struct, frozen=True, kw_only=True):
+class CoreGroup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The core nodes, each a RegionServer and a DataNode."""
 
     instance_type: str
@@ -39,7 +39,7 @@ class CoreGroup(Struct, frozen=True, kw_only=True):
         return next(volume for volume in self.volumes if volume.purpose == purpose)
 
 
-class PrimaryGroup(Struct, frozen=True, kw_only=True):
+class PrimaryGroup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The primary nodes: HMaster, NameNode, ResourceManager, ZooKeeper."""
 
     instance_type: str

@@ -41,7 +41,7 @@ class Targets(Struct, frozen=True, kw_only=True):
     offline_after_crash_seconds: float | None = None
 
 
-class Volume(Struct, frozen=True, kw_only=True, cache_hash=True):
+class Volume(Struct, frozen=True, kw_only=True, cache_hash=True, forbid_unknown_fields=True):
     """One kind of data volume on every node of a group. EBS sells whole GiB and whole MiB/s.
 
     `purpose` is `cache` (BucketCache file and its index), `data` (HDFS that holds the data) or `system` (the
