@@ -59,7 +59,7 @@ def refusal(code: str, operation: str) -> Callable[..., None]:
     return refuse
 
 
-def held(aws: Aws) -> LockContent:
+def lock_content(aws: Aws) -> LockContent:
     """Return the content of the lock, which somebody must hold."""
     lock = current_lock(aws, "dev")
     assert lock is not None
@@ -148,7 +148,7 @@ def test_any_call_renews_and_only_the_lock_of_its_own_command(
         monkeypatch.setattr(module, "_now", lambda: "later still")
         aws.s3.list_buckets()
         assert "later still" not in holder_text(aws, "dev", lock.content)
-        assert "last renewed" not in holder_text(aws, "dev", held(aws))
+        assert "last renewed" not in holder_text(aws, "dev", lock_content(aws))
         with pytest.raises(Refused, match="since later\n"), environment_lock(operator("B"), dev, "pin"):
             raise AssertionError
         written(aws, token=lock.content.token)
@@ -164,7 +164,7 @@ def test_a_change_is_not_tried_again_once_the_lock_is_another_commands(
 
     def sleep(operation_name: str = "", **_: object) -> None:
         attempts.append(operation_name)
-        assert remove_lock(other, "dev", held(other).token)
+        assert remove_lock(other, "dev", lock_content(other).token)
         second.enter_context(environment_lock(other, dev, "teardown"))
         raise ConnectionClosedError(endpoint_url="https://s3")
 
@@ -200,8 +200,8 @@ def test_a_renewal_revives_no_lock_that_was_removed_meanwhile(
 
     with pytest.raises(Refused, match="held by `warmbase pin`"):
         deploy()
-    assert held(aws).command == "warmbase pin"
-    assert "last renewed" not in holder_text(aws, "dev", held(aws))
+    assert lock_content(aws).command == "warmbase pin"
+    assert "last renewed" not in holder_text(aws, "dev", lock_content(aws))
     change(other)
     second.close()
     assert current_lock(aws, "dev") is None
@@ -274,7 +274,7 @@ class TestExpired:
         print_notes(cause)
         note = capsys.readouterr().err
         assert re.fullmatch(
-            f"environment dev is still locked: .* warmbase unlock dev --token {held(aws).token}\n", note
+            f"environment dev is still locked: .* warmbase unlock dev --token {lock_content(aws).token}\n", note
         )
         if isinstance(cause, OperationFailed):
             # A program reads the same lines as a person does; an error without notes has no key for them.
@@ -289,7 +289,7 @@ class TestExpired:
         [problem] = caught.value.problems
         assert problem.what == "is still locked, although the command has finished its changes"
         assert problem.why.endswith("refused")
-        assert problem.fix.endswith(f"warmbase unlock dev --token {held(aws).token}")
+        assert problem.fix.endswith(f"warmbase unlock dev --token {lock_content(aws).token}")
         assert aws.gate is only_reading
 
 

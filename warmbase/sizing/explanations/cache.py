@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from warmbase.sizing import gp3
-from warmbase.sizing.cache import bucket_cache
-from warmbase.sizing.cache import bucket_sizes as allocator
+from warmbase.sizing.cache import bucket_cache, bucket_sizes
 from warmbase.sizing.cache.bucket_cache import useful_volumes_of
 from warmbase.sizing.cache.bucket_sizes import DEFAULT_BUCKET_SIZES, bucket_bytes, bytes_claimed_per_block
 from warmbase.sizing.explanation import (
@@ -55,7 +54,7 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
     longest_bytes = demand.cacheable.longest_bytes
     longest = computed(longest_bytes, "B", f"{BLOCKS}.longest_bytes")
     if sizes != demand.sizes:
-        bucket_sizes = constraint(
+        sizes_explanation = constraint(
             "largest >= longest and sizes * bucket <= cache * mebibyte",
             "The list of bucket sizes with which this cache holds the most blocks, {blocks}. A bucket has room for"
             " {items} blocks of the largest size ({bucket}), and each size needs a bucket of its own, so a short list"
@@ -66,7 +65,7 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
             longest=longest,
             sizes=figure(len(sizes), "sizes", "bucket_cache.bucket_sizes"),
             bucket=computed(bucket_bytes(sizes), "B", "warmbase.sizing.cache.bucket_sizes.bucket_bytes"),
-            items=constant(allocator, "FEWEST_ITEMS_IN_BUCKET"),
+            items=constant(bucket_sizes, "FEWEST_ITEMS_IN_BUCKET"),
             blocks=figure(blocks, "blocks", "bucket_cache.blocks_held"),
             cache=cache,
             mebibyte=MEBIBYTE,
@@ -83,7 +82,7 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
             formula += " and claimed <= claimed_by_default"
             by_default = " With HBase's default sizes it would take {claimed_by_default}."
             names["claimed_by_default"] = computed(bytes_claimed_per_block(lengths, DEFAULT_BUCKET_SIZES), "B", CLAIMED)
-        bucket_sizes = constraint(
+        sizes_explanation = constraint(
             formula,
             "The bucket sizes that waste the least space on these blocks, computed exactly: a block takes {claimed} of"
             f" cache.{by_default} The largest size holds the longest block, {{longest}}, because HBase never caches a"
@@ -94,7 +93,7 @@ def cache_explanations(candidate: Candidate) -> dict[str, Explanation]:
     compacting = ", while each compacts one region ({compaction})" if demand.compaction_bytes else ""
     return {
         "bucket_cache.size_mib": _cache_size(candidate),
-        "bucket_cache.bucket_sizes": bucket_sizes,
+        "bucket_cache.bucket_sizes": sizes_explanation,
         "bucket_cache.nominal_block_bytes": explain(
             "round(mean_length)",
             "The mean length of a block in the cache.",

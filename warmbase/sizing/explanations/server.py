@@ -15,8 +15,7 @@ from warmbase.sizing.explanation import (
     setting,
 )
 from warmbase.sizing.search.candidate import Candidate
-from warmbase.sizing.server import memory, region_server
-from warmbase.sizing.server import writes as write_path
+from warmbase.sizing.server import memory, region_server, writes
 from warmbase.sizing.server.memory import HeapNeeds, most_handlers
 from warmbase.sizing.server.region_server import answer_bytes, flush_writing
 from warmbase.sizing.server.system_volume import write_share
@@ -59,7 +58,7 @@ def memory_explanations(candidate: Candidate) -> dict[str, Explanation]:
     names["minimum"] = constant(memory, "MINIMUM_MIB", "MiB")
 
     share = write_share(candidate.inputs, candidate.survivors)
-    least = constant(write_path, "MINIMUM_MEMSTORE_BYTES", "B")
+    least = constant(writes, "MINIMUM_MEMSTORE_BYTES", "B")
     if share.cells_per_second:
         files = flush_writing(candidate.inputs.requirements.workload, caches=candidate.share.cached_blocks > 0)
         memstore = explain(
@@ -77,11 +76,11 @@ def memory_explanations(candidate: Candidate) -> dict[str, Explanation]:
                 share.cells.key_value_bytes, "B", "warmbase.sizing.workload.workload.Workload.key_value_bytes"
             ),
             entry=constant(inputs, "CELL_HEAP_BYTES", "B"),
-            interval=constant(write_path, "FLUSH_INTERVAL_SECONDS", "s"),
+            interval=constant(writes, "FLUSH_INTERVAL_SECONDS", "s"),
             least=least,
             room=computed(flush_room_bytes(share, files), "B", "warmbase.sizing.server.writes.flush_room_bytes"),
             regions=setting(share.regions, "regions", "workload.regions, one surviving node's share"),
-            one_region=constant(write_path, "FEWEST_REGIONS"),
+            one_region=constant(writes, "FEWEST_REGIONS"),
             flush_size=figure(
                 candidate.writing_server.settings.flush_size_bytes, "B", "writes.settings.flush_size_bytes"
             ),

@@ -17,8 +17,7 @@ from warmbase.sizing.explanation import (
 )
 from warmbase.sizing.requirements import PINNED_BY
 from warmbase.sizing.search.candidate import Candidate
-from warmbase.sizing.server import system_volume
-from warmbase.sizing.server import writes as write_path
+from warmbase.sizing.server import system_volume, writes
 from warmbase.sizing.server.system_volume import write_share
 from warmbase.sizing.server.writes import (
     ENCRYPTED_BYTE_CPU_SECONDS,
@@ -31,7 +30,7 @@ from warmbase.sizing.service import inputs
 
 SELECTION = "HBase 2.6.2 ExploringCompactionPolicy, simulated"
 LEAST = "HBase's default if that is enough"
-WRITE_PATH = "warmbase.sizing.server.writes"
+WRITES = "warmbase.sizing.server.writes"
 
 
 def write_explanations(candidate: Candidate) -> dict[str, Explanation]:
@@ -76,7 +75,7 @@ def _load(candidate: Candidate) -> dict[str, Explanation]:
             " night.",
             f"{SELECTION}, within 15 % by day, and from 12 % below to 25 % above with nights",
             {"merged": store_writes(share, stored_bytes, server.settings.min_size_bytes).amplification_with_nights},
-            store_file=computed(stored_bytes, "B", f"{WRITE_PATH}.Memstore.flush_heap_bytes"),
+            store_file=computed(stored_bytes, "B", f"{WRITES}.Memstore.flush_heap_bytes"),
             region=setting(share.region_bytes, "B", "workload.stored and workload.regions"),
             limit=figure(server.settings.day_limit_bytes, "B", "writes.settings.day_limit_bytes"),
         ),
@@ -89,8 +88,8 @@ def _load(candidate: Candidate) -> dict[str, Explanation]:
                 server.log_copies, "copies", "warmbase.sizing.server.system_volume.hdfs_replication"
             ),
             "log": computed(server.cells.log_bytes, "B", "warmbase.sizing.service.inputs.CellSizes.log_bytes"),
-            "cost": computed(1e9 * ENCRYPTED_BYTE_CPU_SECONDS, "ns/B", f"{WRITE_PATH}.ENCRYPTED_BYTE_CPU_SECONDS"),
-            "cpu": computed(1e9 * server.cpu_seconds, "ns", f"{WRITE_PATH}.WritingServer.cpu_seconds"),
+            "cost": computed(1e9 * ENCRYPTED_BYTE_CPU_SECONDS, "ns/B", f"{WRITES}.ENCRYPTED_BYTE_CPU_SECONDS"),
+            "cpu": computed(1e9 * server.cpu_seconds, "ns", f"{WRITES}.WritingServer.cpu_seconds"),
         }
         if data:
             names["copies"] = computed(server.data_copies, "copies", "storage.mode")
@@ -113,13 +112,13 @@ def _load(candidate: Candidate) -> dict[str, Explanation]:
 def _settings(candidate: Candidate) -> dict[str, Explanation]:
     """Explain the settings of flushes and compactions, by their names."""
     server, share = candidate.writing_server, write_share(candidate.inputs, candidate.survivors)
-    writes = share.cells_per_second > 0
+    has_writes = share.cells_per_second > 0
     cells = computed(share.cells_per_second, "cells/s", "warmbase.sizing.service.inputs.WriteShare.cells_per_second")
     utilisation = constant(inputs, "UTILISATION", "fraction")
-    fewest_flushers = constant(write_path, "FEWEST_FLUSHERS")
-    fewest_compactions = constant(write_path, "FEWEST_COMPACTIONS")
-    flush = computed(server.flush_cells, "cells", f"{WRITE_PATH}.WritingServer.flush_cells")
-    lower_bound = constant(write_path, "LOWER_BOUND_BYTES", "B")
+    fewest_flushers = constant(writes, "FEWEST_FLUSHERS")
+    fewest_compactions = constant(writes, "FEWEST_COMPACTIONS")
+    flush = computed(server.flush_cells, "cells", f"{WRITES}.WritingServer.flush_cells")
+    lower_bound = constant(writes, "LOWER_BOUND_BYTES", "B")
     lower = figure(server.settings.compaction_lower_bytes, "B", "writes.settings.compaction_lower_bytes")
     rewriting = {
         "cells": cells,
@@ -133,11 +132,11 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             "A region is flushed at {default}. If it receives more than that in {shortest}, it is flushed at a multiple"
             " of it, up to {most}, because more frequent flushes make too many small files.",
             LEAST,
-            most=constant(write_path, "MOST_FLUSH_BYTES", "B"),
-            default=constant(write_path, "FLUSH_SIZE_BYTES", "B"),
-            shortest=constant(write_path, "SHORTEST_FLUSH_SECONDS", "s"),
+            most=constant(writes, "MOST_FLUSH_BYTES", "B"),
+            default=constant(writes, "FLUSH_SIZE_BYTES", "B"),
+            shortest=constant(writes, "SHORTEST_FLUSH_SECONDS", "s"),
             regions=setting(share.regions, "regions", "workload.regions, one surviving node's share"),
-            one_region=constant(write_path, "FEWEST_REGIONS"),
+            one_region=constant(writes, "FEWEST_REGIONS"),
             whole=WHOLE,
             cells=cells,
             heap=computed(share.cells.heap_bytes, "B", "warmbase.sizing.service.inputs.CellSizes.heap_bytes"),
@@ -147,7 +146,7 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             "HBase starts to flush when the memstore is {limit} full. The rest takes the writes that arrive during the"
             " flush.",
             "judgement: HBase's default of 0.95 leaves hardly any room in a small memstore",
-            limit=constant(write_path, "LOWER_LIMIT", "fraction"),
+            limit=constant(writes, "LOWER_LIMIT", "fraction"),
         ),
         "flushers": explain(
             "max(fewest, min(most, ceil(cells / utilisation * seconds / flush)))",
@@ -155,17 +154,17 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             " time. HBase's default of {fewest} is the minimum.",
             LEAST,
             fewest=fewest_flushers,
-            most=constant(write_path, "MOST_FLUSHERS"),
+            most=constant(writes, "MOST_FLUSHERS"),
             utilisation=utilisation,
             seconds=computed(
                 server.files.flush_seconds(server.cells, server.flush_cells),
                 "s",
-                f"{WRITE_PATH}.FileWriting.flush_seconds",
+                f"{WRITES}.FileWriting.flush_seconds",
             ),
             flush=flush,
             cells=cells,
         )
-        if writes
+        if has_writes
         else explain(
             "fewest",
             "The workload does not write, so HBase's default of {fewest} is enough.",
@@ -180,14 +179,14 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             " it is free.",
             LEAST,
             fewest=fewest_compactions,
-            per_core=constant(write_path, "MOST_COMPACTIONS_PER_VCPU"),
+            per_core=constant(writes, "MOST_COMPACTIONS_PER_VCPU"),
             cores=setting(candidate.instance.vcpus, "vCPUs", f"instance type {candidate.instance.name}"),
             seconds=computed(
-                server.files.compaction_seconds(server.cells), "s", f"{WRITE_PATH}.FileWriting.compaction_seconds"
+                server.files.compaction_seconds(server.cells), "s", f"{WRITES}.FileWriting.compaction_seconds"
             ),
             **rewriting,
         )
-        if writes
+        if has_writes
         else explain(
             "fewest - whole",
             "The workload does not write, so {fewest} threads are enough, and one of them is for large compactions.",
@@ -199,7 +198,7 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             "threads",
             "{threads} thread runs the compactions that exceed HBase's default threshold for large ones.",
             LEAST,
-            threads=constant(write_path, "LARGE_COMPACTIONS"),
+            threads=constant(writes, "LARGE_COMPACTIONS"),
         ),
         "compaction_lower_bytes": explain(
             "max(default, up_to(cells / utilisation * (amplification - whole) * key_value, mebibyte))",
@@ -213,7 +212,7 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             mebibyte=MEBIBYTE,
             **rewriting,
         )
-        if writes
+        if has_writes
         else explain(
             "default",
             "HBase limits compactions to its default of {default} a second while stores have few files.",
@@ -225,7 +224,7 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             "As stores get more files, the limit rises to this rate, which is {factor} times the lower one, as in"
             " HBase's defaults.",
             LEAST,
-            factor=constant(write_path, "HIGHER_BOUND_FACTOR"),
+            factor=constant(writes, "HIGHER_BOUND_FACTOR"),
             lower=lower,
         ),
         "night_bytes": explain(
@@ -243,8 +242,8 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             else "By day, a compaction reads up to {limit}, enough to merge all files of a region. No compaction waits"
             " for the night, because HBase runs one such compaction at a time, which would not end in time.",
             SELECTION,
-            limit=computed(day_limit(share, server.files), "B", f"{WRITE_PATH}.day_limit"),
-            least=constant(write_path, "DAY_LIMIT_BYTES", "B"),
+            limit=computed(day_limit(share, server.files), "B", f"{WRITES}.day_limit"),
+            least=constant(writes, "DAY_LIMIT_BYTES", "B"),
         ),
         "min_size_bytes": explain(
             "min(default, up_to(cells * stored, mebibyte))",
@@ -252,7 +251,7 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             " one flush ({cells} of {stored}), but at most HBase's default of {default}, with which smaller flushes are"
             " written more often.",
             SELECTION,
-            default=constant(write_path, "MOST_MIN_SIZE_BYTES", "B"),
+            default=constant(writes, "MOST_MIN_SIZE_BYTES", "B"),
             cells=flush,
             stored=computed(server.cells.stored_bytes, "B", "warmbase.sizing.service.inputs.CellSizes.of"),
             mebibyte=MEBIBYTE,
@@ -262,7 +261,7 @@ def _settings(candidate: Candidate) -> dict[str, Explanation]:
             "HBase does not flush a store with more than {files} until a compaction has merged some. A store whose"
             " compactions keep up has fewer.",
             f"HBase's default; EMR documents 10. {SELECTION}",
-            files=constant(write_path, "BLOCKING_STORE_FILES", "store files"),
+            files=constant(writes, "BLOCKING_STORE_FILES", "store files"),
         ),
     }
 
@@ -287,7 +286,7 @@ def _system_volume(candidate: Candidate) -> dict[str, Explanation]:
             throughput=throughput,
             included=included,
             most=computed(float(most), "B/s", f"instance type {candidate.instance.name}"),
-            per_cell=computed(server.log_volume_bytes, "B", f"{WRITE_PATH}.WritingServer.log_volume_bytes"),
+            per_cell=computed(server.log_volume_bytes, "B", f"{WRITES}.WritingServer.log_volume_bytes"),
             utilisation=constant(inputs, "UTILISATION", "fraction"),
             mebibyte=MEBIBYTE,
             cells=computed(
