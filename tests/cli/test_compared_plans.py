@@ -20,7 +20,7 @@ from tests.shipped import ENVIRONMENTS
 from tests.stacks.recorded import launch_record_of
 from warmbase import app
 from warmbase.changes.plan_comparison import PlanSide, plan_comparison
-from warmbase.cli.size.plan_comparison import MOST_LINES, compared_plans, comparison_markdown, plan_markdown
+from warmbase.cli.size.plan_comparison import MOST_LINES, comparison_markdown, plan_differences_of, plan_markdown
 from warmbase.environments.reader import read_environment
 from warmbase.sizing.cost import CostLine
 from warmbase.sizing.plan import Warning  # noqa: A004 - the plan's own word
@@ -231,8 +231,8 @@ def test_markdown_has_at_most_60_lines(
 ) -> None:
     was, will = changed(side("dev"), before, []), changed(side("prod"), after, cost)
     pages = [
-        comparison_markdown(compared_plans(plan_comparison(was, will), (source, source))),
-        comparison_markdown(compared_plans(plan_comparison(will, was), (source, source))),
+        comparison_markdown(plan_differences_of(plan_comparison(was, will), (source, source))),
+        comparison_markdown(plan_differences_of(plan_comparison(will, was), (source, source))),
         plan_markdown(will, source),
     ]
     for page in pages:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from warmbase.configurations.launch import Launch, classifications, launch_of
 from warmbase.environments.environment import Kerberos, Wal
-from warmbase.environments.planning import compared_plans
+from warmbase.environments.planning import plans_by_mode
 from warmbase.environments.reader import read_environment
 from warmbase.ground.units import TIB
 from warmbase.sizing.modes import MODES, Mode
@@ -39,7 +39,7 @@ VARIANTS = tuple(
 def _plans(label: str, primaries: int) -> dict[Mode, Plan]:
     """Return what would be bought on that release in each mode."""
     environment = replace(read_environment("prod"), release=label)
-    return compared_plans(environment, replace(environment.active, primaries=primaries))
+    return plans_by_mode(environment, replace(environment.active, primaries=primaries))
 
 
 @cache

@@ -9,7 +9,7 @@ import pytest
 
 from warmbase.configurations.launch import launch_of
 from warmbase.configurations.table_ddl import UNCACHED_FLAGS, planned_tables, table_ddl
-from warmbase.environments.planning import advised_plan_of, compared_plans
+from warmbase.environments.planning import advised_plan_of, plans_by_mode
 from warmbase.environments.reader import read_environment
 from warmbase.environments.reader.assignment import Assignment
 from warmbase.environments.reader.read import read_ranges
@@ -161,7 +161,7 @@ def test_a_workload_that_is_not_cached_needs_no_cache(tmp_path: Path) -> None:
         read_environment(written(tmp_path, text))
     plain = f"{text}\nstorage: {{mode: s3-plain}}\n" if "storage:" not in text else text
     environment = read_environment(written(tmp_path, plain))
-    assert [str(mode) for mode in compared_plans(environment, environment.active)] == ["s3-plain", "hdfs"]
+    assert [str(mode) for mode in plans_by_mode(environment, environment.active)] == ["s3-plain", "hdfs"]
 
 
 def test_the_inputs_of_each_table_are_varied(tmp_path: Path) -> None:

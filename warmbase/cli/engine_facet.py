@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from warmbase.cli.page import Page, Part
-    from warmbase.cli.size.plan_differences import Compared
+    from warmbase.cli.size.plan_differences import PlanDifferences
     from warmbase.engines.engine import Engine
     from warmbase.environments.environment import Environment
     from warmbase.environments.launch_record import LaunchRecord
@@ -31,14 +31,14 @@ class Pages(Protocol):
     def plan_markdown(self, environment: Environment, cluster: str, source: str) -> tuple[str, Infeasible | None]:
         """Return the plan as Markdown, and the error of one that misses its targets."""
 
-    def compared(
+    def plan_differences(
         self,
         cluster: str,
         before: Environment | None,
         after: Environment,
         record: LaunchRecord | None,
         sources: tuple[str, str],
-    ) -> Compared:
+    ) -> PlanDifferences:
         """Return the comparison of the plans for two environments; a record replaces the older plan by the launch."""
 
     def explain(self, environment: Environment, cluster: str, figure: str, output: str) -> None:

@@ -117,7 +117,7 @@ def infeasible(source: str, plan: Plan) -> Infeasible:
     )
 
 
-def compared_plans(environment: Environment, cluster: ClusterChoice) -> dict[Mode, Plan]:
+def plans_by_mode(environment: Environment, cluster: ClusterChoice) -> dict[Mode, Plan]:
     """Return the cheapest cluster of each mode for the same workload and targets, nothing pinned.
 
     A mode with a BucketCache is left out if no table would use it.

@@ -48,7 +48,7 @@ Check = Callable[[LintedNode], Iterable[Violation]]
 """Yields the violations of one kind of node; yields nothing where the values that it needs are not known."""
 
 
-def unwritten(_: LintedNode) -> Iterable[Violation]:
+def no_check(_: LintedNode) -> Iterable[Violation]:
     """Yield nothing: a rule has this check until it decorates a function."""
     return ()
 
@@ -71,7 +71,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     fix: str
     source: str
     proof: str
-    check: Check = unwritten
+    check: Check = no_check
     roles: tuple[str, ...] = ("core",)
     hbase: Span = ANY
     emr: Span = ANY

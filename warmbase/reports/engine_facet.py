@@ -33,7 +33,7 @@ class Reports(Protocol):
     def columns(self, environment: Environment, cluster: str) -> tuple[Mapping[Any, Any], ColumnTable]:
         """Return the plan of each column of `warmbase compare`, and their table."""
 
-    def explored(self, environment: Environment, cluster: str) -> PageEngine:
+    def page_engine(self, environment: Environment, cluster: str) -> PageEngine:
         """Return the inputs, figures and plots of the cluster's page of `explore`."""
 
 

@@ -38,7 +38,7 @@ from warmbase.configurations import node_files
 from warmbase.configurations.launch import Launch, classifications, launch_of
 from warmbase.configurations.node_files import site_properties
 from warmbase.environments.environment import Override
-from warmbase.environments.planning import compared_plans
+from warmbase.environments.planning import plans_by_mode
 from warmbase.environments.reader import read_environment
 from warmbase.facts.releases import releases
 from warmbase.ground.errors import OperationFailed
@@ -101,7 +101,7 @@ def cases() -> tuple[BootCase, ...]:
     name = f"{environment.name} {environment.active.name}"
     newest = {f"{HBASE}{'.'.join(map(str, release.hbase))}": label for label, release in releases().items()}
     for label in (*(label for jars, label in newest.items() if jars in hbase_sets()), WITHOUT_ZGC):
-        plans = compared_plans(replace(environment, release=label), environment.active)
+        plans = plans_by_mode(replace(environment, release=label), environment.active)
         for mode, role in product(MODES.values(), ("active", "replica")):
             cluster = replace(environment.active, role=role)
             read = replace(environment, release=label, mode=mode, clusters={cluster.name: cluster})

@@ -18,7 +18,7 @@ from warmbase.cli.change_parts import CHANGES
 from warmbase.cli.engine_facet import pages_of
 from warmbase.cli.page import NO_BREAK, Paragraph, Part, rows_table, styled, summary_page
 from warmbase.cli.size.plan_differences import (
-    Compared,
+    PlanDifferences,
     Row,
     applied_rows,
     cost_rows,
@@ -41,7 +41,9 @@ from warmbase.ground.units import printable
 from warmbase.sizing.plan import Warning  # noqa: A004 - the plan's own word
 
 
-def compared_plans(comparison: PlanComparison, sources: tuple[str, str], others: tuple[Compared, ...] = ()) -> Compared:
+def plan_differences_of(
+    comparison: PlanComparison, sources: tuple[str, str], others: tuple[PlanDifferences, ...] = ()
+) -> PlanDifferences:
     """Return a comparison of HBase's plans in words; `others` are the comparisons of analytics clusters."""
     was, will = (PlanFigures.of(side.plan) if side.plan else None for side in (comparison.before, comparison.after))
     application, on_nodes = comparison.application, comparison.same_nodes
@@ -64,7 +66,7 @@ def compared_plans(comparison: PlanComparison, sources: tuple[str, str], others:
     warnings = [figures.warnings if figures else () for figures in (was, will)]
     new, former = warnings_without(warnings[1], warnings[0]), warnings_without(warnings[0], warnings[1])
     answer = headline(was, will, comparison)
-    return Compared(
+    return PlanDifferences(
         name=will.cluster if will else "",
         sources=sources,
         headline=answer,
@@ -107,7 +109,7 @@ MARKED: Final = re.compile(r"([\\`*_\[\]|<>#~])")
 SIDES: Final = ("", "before", "after")
 
 
-def comparison_markdown(compared: Compared) -> str:
+def comparison_markdown(compared: PlanDifferences) -> str:
     """Return what differs between two plans: the answer and the figures, and the rest to be opened by a click.
 
     Each analytics cluster whose plans differ has one line.
@@ -173,7 +175,7 @@ def _text(text: str) -> str:
     return MARKED.sub(r"\\\1", printable(" ".join(text.split())))
 
 
-def comparison_page(compared: Compared) -> Iterator[Part]:
+def comparison_page(compared: PlanDifferences) -> Iterator[Part]:
     """Yield the page that `warmbase plan` prints for two plans: the answer, where the plans come from, what differs."""
     yield from _answer(compared)
     yield from ("", rows_table(zip(SIDES[1:], compared.sources, strict=True)))
@@ -182,13 +184,13 @@ def comparison_page(compared: Compared) -> Iterator[Part]:
         yield from ("", *_answer(other), *_differences(other))
 
 
-def _answer(compared: Compared) -> Iterator[Part]:
+def _answer(compared: PlanDifferences) -> Iterator[Part]:
     for text in filter(None, (compared.headline, compared.same_nodes)):
         unbroken = text.replace(" %", f"{NO_BREAK}%")
         yield Paragraph(text=styled(unbroken, bold=True) if text is compared.headline else unbroken)
 
 
-def _differences(compared: Compared) -> Iterator[Part]:
+def _differences(compared: PlanDifferences) -> Iterator[Part]:
     if compared.is_empty:
         yield from ("", compared.no_difference)
         return
@@ -250,7 +252,7 @@ def _single(environment: Environment, cluster: str | None, text: str) -> tuple[s
     return plan_markdown(side, text), side.error
 
 
-def _compared(cluster: str | None, before: Environment | None, after: Environment, text: str) -> Compared:
+def _compared(cluster: str | None, before: Environment | None, after: Environment, text: str) -> PlanDifferences:
     """Return the comparison with an environment, or with the launches if there is none.
 
     If no cluster is named, compare the active cluster, and add each analytics cluster whose plans differ.
@@ -271,15 +273,15 @@ def _compared(cluster: str | None, before: Environment | None, after: Environmen
     others = (
         _compared_analytics(name, before, after, records.get(name), text) for name in names if before or name in records
     )
-    return compared_plans(comparison, (source, text), tuple(other for other in others if not other.is_empty))
+    return plan_differences_of(comparison, (source, text), tuple(other for other in others if not other.is_empty))
 
 
 def _compared_analytics(
     name: str, before: Environment | None, after: Environment, record: LaunchRecord | None, text: str
-) -> Compared:
+) -> PlanDifferences:
     source = str(record.directory) if record else before.source if before else ""
     engine = engine_of(after if name in after.analytics or before is None else before, name)
-    return pages_of(engine).compared(name, before, after, record, (source, text))
+    return pages_of(engine).plan_differences(name, before, after, record, (source, text))
 
 
 def _environment_against(file: Path, against: str) -> Environment:

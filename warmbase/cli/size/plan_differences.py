@@ -32,7 +32,7 @@ APPLIED: Final = {
 }
 
 
-class Compared(Struct, frozen=True, kw_only=True):
+class PlanDifferences(Struct, frozen=True, kw_only=True):
     """The comparison of two plans for a cluster, in words and as a JSON document, whatever the engine.
 
     `sources` say where each of the two environments comes from, and `headline` is the answer in one line. `same_nodes`
@@ -57,7 +57,7 @@ class Compared(Struct, frozen=True, kw_only=True):
     is_empty: bool
     error: Infeasible | None
     document: Mapping[str, Any]
-    others: tuple[Compared, ...] = ()
+    others: tuple[PlanDifferences, ...] = ()
 
 
 def headline(before: PlanFigures | None, after: PlanFigures | None, comparison: PlanComparison) -> str:

@@ -16,10 +16,10 @@ from warmbase.engines.hbase.plots import places, plots
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import (
     advised_plan_of,
-    compared_plans,
     infeasible,
     plan_of,
     plan_search_of,
+    plans_by_mode,
     requirements,
     world,
 )
@@ -84,7 +84,7 @@ def document(environment: Environment, cluster: str, *, advice: bool = True) -> 
 
 def columns(environment: Environment, cluster: str) -> tuple[Mapping[Mode, Plan], ColumnTable]:
     """Return the cheapest cluster in each storage mode, and their table."""
-    plans = compared_plans(environment, environment.clusters[cluster])
+    plans = plans_by_mode(environment, environment.clusters[cluster])
     return plans, ColumnTable(
         title="The storage modes side by side",
         names=tuple(mode.name for mode in plans),
@@ -187,7 +187,7 @@ class HBasePlanned(Struct, frozen=True, kw_only=True, dict=True):
         return [_advice(option) for option in options] or [NO_ADVICE]
 
 
-def explored(environment: Environment, cluster: str) -> HBaseOnPage:
+def page_engine(environment: Environment, cluster: str) -> HBaseOnPage:
     """Return the inputs, figures and plots of the cluster's page."""
     return HBaseOnPage(cluster=cluster, tables=tuple(table.name for table in environment.workload.tables))
 

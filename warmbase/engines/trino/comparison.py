@@ -13,7 +13,7 @@ from warmbase.changes.plan_comparison import lasting_changes
 from warmbase.changes.recorded_launch import changes_since_launch, recorded_spec
 from warmbase.cli.size.plan_comparison import single_markdown
 from warmbase.cli.size.plan_differences import (
-    Compared,
+    PlanDifferences,
     applied_rows,
     applied_texts,
     cost_rows,
@@ -74,13 +74,13 @@ def _side(environment: Environment | None, cluster: str) -> TrinoSide | None:
     return TrinoSide(launch=TrinoLaunch(environment=environment, plan=plan, settings=trino_classifications(plan)))
 
 
-def compared(
+def plan_differences(
     cluster: str,
     before: Environment | None,
     after: Environment,
     record: LaunchRecord | None,
     sources: tuple[str, str],
-) -> Compared:
+) -> PlanDifferences:
     """Return the comparison of the plans for two environments; a record replaces the older plan by the launch.
 
     Changes lead a running cluster from the one plan to the other. There are none if the environments have different
@@ -115,7 +115,7 @@ def compared(
     was, will = (side.plan.warnings if side else () for side in (old, new))
     arrived, gone = warnings_without(will, was), warnings_without(was, will)
     headline = f"{cluster} (Trino): {answer}"
-    return Compared(
+    return PlanDifferences(
         name=cluster,
         sources=sources,
         headline=headline,

@@ -10,7 +10,7 @@ from warmbase.cli.page import Page, Paragraph, Part, Row, summary_page
 from warmbase.cli.size.explanation import explanation_parts, list_parts
 from warmbase.cli.size.plan_summary import cluster_heading, next_lines
 from warmbase.cli.terminal import print_json
-from warmbase.engines.trino.comparison import compared, plan_markdown
+from warmbase.engines.trino.comparison import plan_differences, plan_markdown
 from warmbase.engines.trino.plan import TrinoPlan
 from warmbase.engines.trino.planning import assumed, trino_infeasible, trino_plan_of
 from warmbase.engines.trino.properties import trino_properties
@@ -21,7 +21,7 @@ from warmbase.ground.errors import Infeasible, InvalidInput, fix_line
 from warmbase.ground.units import format_duration, format_percent, format_size, format_usd
 from warmbase.reports.plan_text import volumes_text
 
-__all__ = ["compared", "explain", "plan_markdown", "plan_parts"]
+__all__ = ["explain", "plan_differences", "plan_markdown", "plan_parts"]
 
 
 def plan_parts(

@@ -216,7 +216,7 @@ class TrinoPlanned(Struct, frozen=True, kw_only=True, dict=True):
         return texts or [NO_ADVICE]
 
 
-def explored(environment: Environment, cluster: str) -> TrinoOnPage:  # noqa: ARG001 - as for any engine
+def page_engine(environment: Environment, cluster: str) -> TrinoOnPage:  # noqa: ARG001 - as for any engine
     """Return the inputs, figures and plots of the cluster's page."""
     return TrinoOnPage(cluster=cluster)
 

@@ -63,7 +63,7 @@ class Subject(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def engine(self) -> PageEngine:
         """Return the cluster as its engine plans it."""
-        return reports_of(engine_of(self._file, self.cluster)).explored(self._file, self.cluster)
+        return reports_of(engine_of(self._file, self.cluster)).page_engine(self._file, self.cluster)
 
     @cached_property
     def inputs(self) -> Mapping[str, PageInput]:
