@@ -1,6 +1,6 @@
 """A small HBase that the stand-ins of `hbase` and `systemctl` answer for; its state is the file hbase-state.json.
 
-`simulated_hbase.py control` answers the programs of steps such as control-regions: VERB and its words are in ARGUMENTS.
+`simulated_hbase.py control` answers the programs of steps such as control-regions; ARGUMENTS is a JSON list.
 `simulated_hbase.py restart HOST` restarts the RegionServer of that node. The program runs alone, and imports nothing of
 this project. TMPDIR has the state, SERVERS the hosts of the RegionServers, and STATE names what is wrong:
 
@@ -122,7 +122,7 @@ def main() -> None:
     if sys.argv[1] == "restart":
         restart(hbase, f"{sys.argv[2]}:{PORT}")
     else:
-        verb, *words = os.environ["ARGUMENTS"].split("\n")
+        verb, *words = json.loads(os.environ["ARGUMENTS"])
         reply = VERBS[verb](hbase, *words)
         sys.stdout.write(f"{os.environ['MARK']}{json.dumps(reply)}\n=> nil\n")
     file.write_text(json.dumps(hbase), encoding="utf-8")

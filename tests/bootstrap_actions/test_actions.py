@@ -13,6 +13,7 @@ from msgspec.structs import replace
 import warmbase.engines.trino.rendering as of_trino
 from tests.configurations.engines.trino.launches import PINNED, trino_launch
 from tests.configurations.variants import Variant, variant_launch
+from tests.hostile import EVALUATED, TRACE, UNSTOPPABLE
 from tests.patience import HANG_SECONDS
 from tests.sizing.engines.trino.questions import CHOICE
 from warmbase.configurations.bootstrap import DIRECTORY, Action, actions, encoded, program, script
@@ -270,3 +271,23 @@ def test_systemd_kills_after_hbase_and_hbase_after_the_index_is_written(
     hbase_seconds = int(exported(launch.settings.core)["HBASE_STOP_TIMEOUT"])
     assert systemd_seconds >= hbase_seconds + 60
     assert hbase_seconds >= 1_200 + launch.plan.persistence.dump_seconds
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("value", [UNSTOPPABLE, EVALUATED, "../x y"])
+def test_an_action_refuses_every_argument_that_is_more_than_a_plain_word(name: str, value: str, tmp_path: Path) -> None:
+    declared = re.search(r"^argument=\((.*?)\)$", text := script(name), re.MULTILINE | re.DOTALL)
+    options = [key.replace("_", "-") for key in re.findall(r"\[(\w+)\]=", declared[1] if declared else "")]
+    (file := tmp_path / "action.sh").write_text(text)
+    process = subprocess.run(
+        # An argument that no action has ends each of them before it changes this machine.
+        ["bash", str(file), "--nothing=1", *(f"--{option}={value}" for option in options)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_SECONDS,
+    )
+    assert process.returncode == 2, process.stderr
+    assert [option for option in options if f"--{option}='" not in process.stderr] == []
+    assert not list(tmp_path.rglob(TRACE))

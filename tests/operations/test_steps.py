@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.hostile import EVALUATED, TRACE, UNSTOPPABLE
 from tests.patience import HANG_SECONDS
 from warmbase.configurations.launch import launch_of
 from warmbase.configurations.table_ddl import planned_tables
@@ -27,7 +29,8 @@ def run(
 ) -> tuple[int, Any, str]:
     """Return status, answer and stderr of a script; in state `gone`, every HBase command fails.
 
-    The first `lost` of its questions to ZooKeeper are not answered.
+    The first `lost` of its questions to ZooKeeper are not answered. What `hbase` got is in stubs/record, and what the
+    HBase shell read in stubs/ruby.
     """
     stubs = directory / "stubs"
     stubs.mkdir()
@@ -57,6 +60,7 @@ def run(
             "SIMULATED": str(STAND_INS.parent / "simulated_hbase.py"),
         },
         capture_output=True,
+        cwd=directory,
         text=True,
         check=False,
         timeout=HANG_SECONDS,
@@ -78,6 +82,8 @@ if [ "$1" = zkcli ]; then
   echo "$3" >>{stubs}/questions
   if [ "$(wc -l <{stubs}/questions)" -le {lost} ]; then echo "KeeperErrorCode = ConnectionLoss for $3"; exit; fi
 fi
+printf '%s\\0' "$@" "$ARGUMENTS" "$TABLE" >>{stubs}/record
+if [ "$1" = shell ]; then tee -a {stubs}/ruby | {stubs}/hbase-in-state "$@"; exit; fi
 exec {stubs}/hbase-in-state "$@"
 """
 WALS = "hdfs://stand-in:8020/user/hbase/WALs"
@@ -236,3 +242,29 @@ def test_a_keytab_without_a_ticket_ends_the_step_with_the_reason(tmp_path: Path)
 
 def test_every_script_has_a_case() -> None:
     assert {name for name, *_ in CASES} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_argument_of_a_step_is_data_whatever_is_in_it(name: str, tmp_path: Path) -> None:
+    """Where a plain word reaches a command, so does any other, whole; none reaches the text of a Ruby program."""
+    records = []
+    for number, words in enumerate((("firstly", "thirdly"), (UNSTOPPABLE, EVALUATED), (EVALUATED, UNSTOPPABLE))):
+        (directory := tmp_path / str(number)).mkdir()
+        run(directory, name, "well", *words)
+        ruby, record = (directory / "stubs" / file for file in ("ruby", "record"))
+        assert not ruby.exists() or not any(word in ruby.read_text() for word in words)
+        text = record.read_bytes().decode() if record.exists() else ""
+        for place, word in enumerate(words):
+            text = text.replace(word, str(place)).replace(json.dumps(word)[1:-1], str(place))
+        records.append(text)
+        assert not list(directory.rglob(TRACE))
+    assert records[0] == records[1] == records[2]
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in DIRECTORY.glob("*.sh")))
+def test_no_step_writes_a_value_into_a_command(name: str) -> None:
+    """HBase names what a step lists, so an answer of HBase is no safer than an argument."""
+    text = (DIRECTORY / f"{name}.sh").read_text()
+    assert not re.search(r'shell "(?!\$\(program\)")[^"]*\$', text), "a command is Ruby: it reads ENV"
+    assert "SC2086" not in text, "a word without quotes is split, and may be a pattern of files"
+    assert not re.search(r"\beval\b|<<-?\w", text)

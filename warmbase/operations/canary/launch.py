@@ -6,6 +6,7 @@ In stage 4, a second cluster with three primary nodes over the same root must re
 from __future__ import annotations
 
 import re
+import shlex
 import tarfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -123,7 +124,7 @@ def inspect_cluster(canary: Canary) -> StageOutcome:
         try:
             with translated("could not list the nodes", AGAIN):
                 nodes = running_nodes(aws, cluster)
-            text = f"{HARVEST} --log-bucket={canary.log_bucket()} --moment=installed"
+            text = shlex.join([HARVEST, f"--log-bucket={canary.log_bucket()}", "--moment=installed"])
             run_on_nodes(aws, dict.fromkeys(nodes, text), HARVEST_SECONDS)
             say(f"{len(nodes)} nodes")
         except OperationFailed as failed:

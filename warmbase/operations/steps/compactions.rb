@@ -78,4 +78,4 @@ module WarmbaseCompactions
   end
 end
 
-WarmbaseCompactions.run(*ENV['ARGUMENTS'].split("\n"))
+WarmbaseCompactions.run(*JSON.parse(ENV['ARGUMENTS']))

@@ -11,7 +11,7 @@ main() {
   fi
   for table in hbase:meta hbase:namespace; do
     echo "flushing $table" >&2
-    shell "flush '$table'" >&2 || fail "the HBase shell could not flush $table"
+    TABLE=$table shell "flush ENV['TABLE']" >&2 || fail "the HBase shell could not flush $table"
   done
   answer '{"flushed": ["hbase:meta", "hbase:namespace"]}'
 }

@@ -13,14 +13,14 @@ main() {
   if [[ ! $directory =~ ^[a-z0-9]+:/ ]]; then fail "the HBase configuration names no directory for the write-ahead log"; fi
   # The master creates the directory when it first starts, so a directory that cannot be listed does not count as empty.
   listing=$(hdfs dfs -ls -R "$directory/WALs") || fail "$directory/WALs cannot be listed"
-  files=$(awk '/^-/ {print $NF}' <<<"$listing")
+  # Seven columns come before the path. A line in another form still counts as a file.
+  mapfile -t files < <(sed -nE '/^-/ { s/^([^ ]+ +){7}//; p }' <<<"$listing")
   if stopped; then
     down=true
   elif ! children /hbase/rs >/dev/null || ! children /hbase >/dev/null; then
     fail "ZooKeeper did not answer whether HBase is down"
   fi
-  # shellcheck disable=SC2086 # names of HBase, which have no blanks
-  answer "{\"directory\": $(quoted "$directory/WALs"), \"files\": $(array $files), \"down\": $down}"
+  answer "{\"directory\": $(quoted "$directory/WALs"), \"files\": $(array "${files[@]}"), \"down\": $down}"
 }
 
 main

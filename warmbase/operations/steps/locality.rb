@@ -162,6 +162,6 @@ module WarmbaseLocality
   end
 end
 
-WarmbaseLocality.run(*ENV['ARGUMENTS'].split("\n"))
+WarmbaseLocality.run(*JSON.parse(ENV['ARGUMENTS']))
 $stdout.flush
 java.lang.System.exit(0) # the dispatcher's threads remain

@@ -136,4 +136,4 @@ module WarmbaseRegions
   end
 end
 
-WarmbaseRegions.run(*ENV['ARGUMENTS'].split("\n"))
+WarmbaseRegions.run(*JSON.parse(ENV['ARGUMENTS']))

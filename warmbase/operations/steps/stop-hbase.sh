@@ -7,6 +7,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 # A RegionServer closes disabled tables in seconds; it writes the index of a large cache in minutes.
 readonly WAIT_SECONDS=$1 ONLY_WAITS=${2:-}
+# bash evaluates whatever stands where it computes.
+if [[ ! $WAIT_SECONDS =~ ^[0-9]+$ ]]; then fail "$WAIT_SECONDS is not a number of seconds"; fi
 
 # returned BEFORE: a RegionServer runs that did not when this began; a start code is part of its name.
 returned() {
@@ -15,7 +17,7 @@ returned() {
 }
 
 main() {
-  local servers before deadline=$((SECONDS + WAIT_SECONDS))
+  local servers list before deadline=$((SECONDS + WAIT_SECONDS))
   before=$(children /hbase/rs) || fail "ZooKeeper did not list the RegionServers"
   if [[ -z $ONLY_WAITS ]] && ! stopped; then
     echo "telling the master to shut down HBase" >&2
@@ -29,8 +31,8 @@ main() {
   done
   servers=$(children /hbase/rs) || fail "ZooKeeper did not list the RegionServers"
   if [[ -z $servers ]] && ! stopped; then servers=the-master; fi
-  # shellcheck disable=SC2086 # every word is one name
-  answer "{\"servers\": $(array $servers), \"returned\": $(returned "$before" && echo true || echo false)}"
+  mapfile -t list < <(lines "$servers")
+  answer "{\"servers\": $(array "${list[@]}"), \"returned\": $(returned "$before" && echo true || echo false)}"
 }
 
 main

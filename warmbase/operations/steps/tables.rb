@@ -55,7 +55,7 @@ module WarmbaseTables
     def change(table, *words)
       descriptor = @master.getDescriptor(NAMES.valueOf(table))
       changed = CLIENT.TableDescriptorBuilder.newBuilder(descriptor)
-      words.map { |word| word.match(/\A(.+):([A-Za-z_.]+)=(.*)\z/).captures }.group_by(&:first).each do |name, settings|
+      words.map { |word| word.match(/\A([^:]+):([A-Za-z_.]+)=(.*)\z/m).captures }.group_by(&:first).each do |name, settings|
         old = descriptor.getColumnFamily(BYTES.toBytes(name)) || raise("#{table} has no family #{name}")
         family = CLIENT.ColumnFamilyDescriptorBuilder.newBuilder(old)
         settings.each { |_, name, value| set(family, name, value) }
@@ -108,4 +108,4 @@ module WarmbaseTables
   end
 end
 
-WarmbaseTables.run(*ENV['ARGUMENTS'].split("\n"))
+WarmbaseTables.run(*JSON.parse(ENV['ARGUMENTS']))

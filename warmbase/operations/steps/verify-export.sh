@@ -20,8 +20,9 @@ whole() {
 store_files() {
   local directory=default/$1
   if [[ $1 == *:* ]]; then directory=${1/://}; fi
-  hdfs dfs -ls -R "$ROOT/data/$directory" | awk '/^-/ {print $NF}' |
-    sed -nE 's|.*/[0-9a-f]{32}/([^/.][^/]*)/([^/.][^/]*)$|\1 \2|p' | awk '$1 != "recovered.edits" {print $2}' | sort -u
+  # A family's name may contain blanks.
+  hdfs dfs -ls -R "$ROOT/data/$directory" |
+    sed -nE '/^-/!d; \|/[0-9a-f]{32}/recovered\.edits/|d; s|.*/[0-9a-f]{32}/[^/.][^/]*/([^/.][^/]*)$|\1|p' | sort -u
 }
 
 # current SNAPSHOT: its manifest, a protobuf message, names each of the FILES.
@@ -34,11 +35,12 @@ current() {
 }
 
 main() {
-  local exported wanted table name of state missing=() stale=()
+  local exported list wanted table name of state missing=() stale=()
   ROOT=$(hbase org.apache.hadoop.hbase.util.HBaseConfTool hbase.rootdir 2>/dev/null | tail -1)
   exported=$(snapshots) || fail "the snapshots below $URL could not be listed"
-  wanted=$(tables) || fail "the HBase shell could not list the tables"
-  for table in $wanted; do
+  list=$(tables) || fail "the HBase shell could not list the tables"
+  mapfile -t wanted < <(lines "$list")
+  for table in "${wanted[@]}"; do
     state=missing
     FILES=$(store_files "$table") || fail "the store files of $table below $ROOT could not be listed"
     while read -r name of; do

@@ -5,10 +5,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 main() {
   local table=$1
-  if ! tables | grep -qx "$table"; then
-    shell "create '$table', 'f'" >&2 || fail "the HBase shell could not create $table"
+  export TABLE=$table
+  if ! tables | grep -qxF -e "$table"; then
+    shell "create ENV['TABLE'], 'f'" >&2 || fail "the HBase shell could not create $table"
   fi
-  shell "put '$table', 'row', 'f:q', 'value'" "flush '$table'" >&2 || fail "the HBase shell could not write to $table"
+  shell "put ENV['TABLE'], 'row', 'f:q', 'value'" "flush ENV['TABLE']" >&2 || fail "the HBase shell could not write to $table"
   answer "{\"table\": $(quoted "$table")}"
 }
 
