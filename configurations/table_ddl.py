@@ -98,7 +98,12 @@ def _template(name: str) -> jinja2.Template:
 
 
 def quoted(text: str) -> str:
-    """Return a string of Ruby between single quotes, in which Ruby evaluates nothing: only \\ and ' have a meaning."""
+    """Return a string of Ruby in which Ruby evaluates nothing: between single quotes only \\ and ' have a meaning.
+
+    Only between double quotes can Ruby read a character that must not be in a script, such as one that reverses text.
+    """
+    if not text.isprintable():
+        return '"' + "".join(letter if letter.isalnum() else f"\\u{{{ord(letter):x}}}" for letter in text) + '"'
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 

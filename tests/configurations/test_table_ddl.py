@@ -9,10 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from lab.hbase.boots.rendered import defined_tables
+from tests.hostile import NAMES
 from warmbase.configurations.launch import Launch
 from warmbase.configurations.table_ddl import table_ddl
 from warmbase.emr.cluster_spec import flattened
-from warmbase.ground.block import FamilyTotals, Inspection, LengthHistogram
+from warmbase.ground.block import FAMILY_FORM, FamilyTotals, Inspection, LengthHistogram
 
 Launches = Callable[[str], Launch]
 BATCH = "hbase.reopen.table.regions.progressive.batch.size.max"
@@ -70,15 +71,19 @@ def test_a_table_is_altered_once_with_all_its_families(launches: Launches) -> No
     assert "all 1 region of users" in script
 
 
-HOSTILE = ["cf'+system('id').to_s+'", "my cf", "#{`id`}", "a\\\\'", 'b"#', "é"]
+LEGAL = (name for name in NAMES if re.fullmatch(FAMILY_FORM, name) and name != "\ud800")
+FAMILIES = [*LEGAL, "cf'+system('id').to_s+'", "a\\\\'", "é", '\u202e#{`id`}"']
 """Names of families that HBase allows."""
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_the_name_of_a_family_is_text_to_ruby(launches: Launches, name: str) -> None:
     script = table_ddl(inspected(launches("prod"), family("orders", name)))
-    literals = re.findall(r"NAME => ('(?:[^'\\]|\\.)*'),?$", script, re.MULTILINE)
-    assert [re.sub(r"\\(.)", r"\1", literal[1:-1]) for literal in literals] == [name]
+    [literal] = re.findall(r"NAME => ('(?:[^'\\]|\\.)*'|\"(?:\w|\\u\{[0-9a-f]+\})*\"),?$", script, re.MULTILINE)
+    escape = r"\\(.)" if literal[0] == "'" else r"\\u\{(.+?)\}"
+    read = (lambda found: found[1]) if literal[0] == "'" else (lambda found: chr(int(found[1], 16)))
+    assert re.sub(escape, read, literal[1:-1]) == name
+    assert script.replace("\n", "").isprintable()
 
 
 def test_no_name_ends_a_comment(launches: Launches) -> None:

@@ -263,6 +263,7 @@ def test_links_are_followed(there: dict[str, Content], kind: str, files: int, tm
         (f"{REGION}/f/no-name-of-ours", "others"),
         (f"data/default/a'b/{'a' * 32}/f/{'c' * 32}", "no table, because HBase does not allow the name"),
         (f"{REGION}/a\nb/{'c' * 32}", "descriptors and temporary files"),
+        (f"{REGION}/a\udcff/{'c' * 32}", "names that are not UTF-8"),
     ],
 )
 def test_what_is_no_live_store_file_is_counted_apart(file: str, kind: str, tmp_path: Path) -> None:

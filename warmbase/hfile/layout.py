@@ -41,6 +41,8 @@ LINK: Final = re.compile(rf"(?:(?P<namespace>[^=]+)=)?(?P<table>[^=]+)=(?P<regio
 LIST_DIRECTORY: Final = ".filelist"
 LIST: Final = re.compile(r"f[12](?:\.(?P<number>[0-9]+))?")
 DESCRIPTOR: Final = re.compile(r"\.tableinfo(?:\.(?P<number>[0-9]+))?(?:\..*)?")
+NOT_UTF_8: Final = re.compile("[\ud800-\udfff]")
+"""How Python reads bytes of a file's name that are not UTF-8. HBase allows them, but no document can have them."""
 REGION_PARTS: Final = 3  # region, family, file
 
 
@@ -110,6 +112,9 @@ def listing(files: Iterable[FileEntry]) -> Listing:
             continue
         contents.files += 1
         contents.size_bytes += stored.size_bytes
+        if NOT_UTF_8.search(stored.path):
+            contents.put_apart("names that are not UTF-8", stored)
+            continue
         first, _, rest = stored.path.partition("/")
         if first == DATA:
             _place(contents, stored, rest)
