@@ -79,6 +79,7 @@ def test_only_clusters_with_the_name_and_the_tag_of_the_canary_are_its_own(aws: 
     ours = launch(aws, "warmbase-dev-canary-blue")
     launch(aws, "warmbase-dev-canary-blue", "dev-canary-2")
     launch(aws, "warmbase-dev-blue")
+    launch(aws, "warmbase-dev-canary-blue-green")  # of environment dev-canary-blue
     assert backstop.running() == [ours]
 
 
@@ -95,7 +96,8 @@ def test_a_schedule_that_is_disabled_ends_nothing(aws: Aws, backstop: Backstop) 
 
 def test_the_function_ends_only_clusters_that_are_called_like_the_canary(aws: Aws) -> None:
     """Its role depends on a tag; the name is the second guard, and the only one that separates two runs."""
-    names = ("warmbase-dev-canary-blue", "warmbase-dev-canary-green", "warmbase-dev-blue", "production")
+    others = ("warmbase-dev-blue", "production", "warmbase-dev-canary-blue-green")
+    names = ("warmbase-dev-canary-blue", "warmbase-dev-canary-green", *others)
     clusters = {name: launch(aws, name) for name in names}
     ended = handler({"prefix": "warmbase-dev-canary-"}, None)
     assert sorted(ended) == sorted(clusters[name] for name in names[:2])

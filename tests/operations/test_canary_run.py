@@ -7,6 +7,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from moto import mock_aws
 from tests.operations.canary_world import TODAY, canary_of
 from tests.operations.deployed import PROJECT, Cut
 from tests.operations.mocked_aws import clients
+from warmbase.environments.names import CANARY_TAG
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
 from warmbase.operations import canary as module
@@ -275,3 +277,21 @@ def test_the_lock_of_a_process_that_has_ended_is_removed(tmp_path: Path) -> None
 )
 def test_a_second_cluster_that_fails_for_another_reason_was_not_refused(reason: str, *, expected: bool | None) -> None:
     assert is_refused(reason, ["harvest-node", "claim-root", "start-agent"]) is expected
+
+
+@pytest.mark.parametrize("tags", [{}, {CANARY_TAG: "dev-canary"}, {CANARY_TAG: "other-canary"}])
+def test_a_canary_never_takes_the_stacks_of_an_environment_with_its_name(tags: dict[str, str], tmp_path: Path) -> None:
+    properties = {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
+    template = {"Resources": {"Logs": {"Type": "AWS::S3::Bucket", "Properties": properties}}}
+    with mock_aws():
+        canary = canary_of(clients(), tmp_path, Cut())
+        canary.refuse_other_stacks()
+        clients().cloudformation.create_stack(
+            StackName="warmbase-dev-canary-storage", TemplateBody=json.dumps(template)
+        )
+        with (
+            nullcontext()
+            if tags == {CANARY_TAG: "dev-canary"}
+            else pytest.raises(Refused, match="no canary has made it")
+        ):
+            canary.refuse_other_stacks()

@@ -8,7 +8,11 @@ from warmbase.operations.cluster.drift import compare_deployed
 from warmbase.operations.cluster.state import state
 from warmbase.operations.deploy.teardown import teardown
 
-LONGER = ("warmbase-dev-blue-green-disk-full", "warmbase-dev-blue-call-core-node-missing")
+LONGER = (
+    "warmbase-dev-blue-green-disk-full",
+    "warmbase-dev-blue-call-core-node-missing",
+    "warmbase-dev-blue-call-an-end-of-another-version",
+)
 """Alarms of the clusters green and call in the environment dev-blue."""
 
 

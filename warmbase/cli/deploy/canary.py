@@ -64,6 +64,7 @@ def canary(environment: str, stages: str, directory: Path | None, *, yes: bool) 
     run.begin(read)
     variables = dict(os.environ) | {"AWS_REGION": read.region, "AWS_DEFAULT_REGION": read.region}
     trial = Canary(aws=aws, run=run, variables=variables, progress=TerminalProgress())
+    trial.refuse_other_stacks()
     trial.remove_stale_lock()
     answers = list[StageAnswer]()
     with environment_lock(aws, trial.environment, "canary"):

@@ -29,6 +29,7 @@ from warmbase.ground.units import HOURS_PER_MONTH
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import AGAIN, suppress_codes, translated
 from warmbase.operations.aws.progress import Say
+from warmbase.operations.canary.end_clusters import has_name
 from warmbase.operations.canary.run import FIRST, LAUNCH, REFUSAL, SECOND, CanaryRun
 from warmbase.operations.cluster.boost import AT, NO_GROUP, RETRY, moment
 from warmbase.operations.cluster.stack import state_of, wait_for_end
@@ -52,7 +53,7 @@ class Backstop(Struct, frozen=True, kw_only=True):
 
     @property
     def prefix(self) -> str:
-        """Return how the names of the clusters begin."""
+        """Return the name of the cluster, or how the names of all clusters begin."""
         return emr_cluster_name(self.environment, self.cluster)
 
     def arm(self, minutes: float) -> str:
@@ -97,7 +98,7 @@ class Backstop(Struct, frozen=True, kw_only=True):
             cluster["Id"]
             for page in self.aws.emr.get_paginator("list_clusters").paginate()
             for cluster in page["Clusters"]
-            if cluster["Name"].startswith(self.prefix) and cluster["Status"]["State"] not in ENDED
+            if has_name(cluster["Name"], self.prefix) and cluster["Status"]["State"] not in ENDED
         ]
         tag = {"Key": CANARY_TAG, "Value": self.environment}
         return [

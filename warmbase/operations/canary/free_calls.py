@@ -14,7 +14,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from warmbase.configurations.launch import Launch
-from warmbase.environments.environment import UNCONDITIONAL, Wal
+from warmbase.environments.environment import UNCONDITIONAL, Environment, Wal
 from warmbase.environments.launch_record import launch_records
 from warmbase.environments.names import backstop_stack, emr_cluster_name
 from warmbase.operations.aws.clients import Aws
@@ -157,10 +157,15 @@ def _endpoints(canary: Canary, _: Launch) -> Iterator[CheckResult]:
     )
 
 
+def try_bucket(aws: Aws, environment: Environment) -> str:
+    """Return the name of the bucket that stage 0 writes to, and deletes."""
+    return f"warmbase-{environment.name}-try-{aws.account}-{environment.region}"
+
+
 def _conditional_writes(canary: Canary, _: Launch) -> Iterator[CheckResult]:
     """Write to a bucket of its own with the root's policy about the claim, and delete the bucket again."""
     aws, environment = canary.aws, canary.environment
-    bucket = f"warmbase-{environment.name}-try-{aws.account}-{environment.region}"
+    bucket = try_bucket(aws, environment)
     place: Any = {"LocationConstraint": environment.region}
     with suppress(aws.s3.exceptions.BucketAlreadyOwnedByYou):
         aws.s3.create_bucket(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -10,7 +11,14 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from warmbase.environments.environment import Environment
-from warmbase.environments.names import CANARY_TAG, backstop_stack, cluster_stack, emr_cluster_name, stacks_around
+from warmbase.environments.names import (
+    CANARY_TAG,
+    backstop_stack,
+    cluster_stack,
+    emr_cluster_name,
+    network_stack,
+    stacks_around,
+)
 from warmbase.facts.prices import price_table
 from warmbase.ground.errors import Refused, WarmbaseError
 from warmbase.ground.units import GIB, MIB, format_usd
@@ -18,6 +26,7 @@ from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import AGAIN, translated
 from warmbase.operations.aws.progress import Stage
 from warmbase.operations.canary.backstop import Backstop, canary_price
+from warmbase.operations.canary.free_calls import try_bucket
 from warmbase.operations.canary.run import FIRST, SECOND, Canary, StageOutcome, is_interruption
 from warmbase.operations.cluster.stack import Events, delete_stack, status_of
 from warmbase.operations.deploy.teardown import Consent, destruction, teardown
@@ -87,7 +96,11 @@ def _removal(aws: Aws, environment: Environment) -> Iterator[Stage]:
 def _leftovers(aws: Aws, environment: Environment) -> tuple[dict[str, Sequence[str]], float]:
     """Return the remaining resources of the canary's environment by kind, and their monthly cost."""
     name, services = environment.name, price_table(environment.region).services
-    prefix = f"warmbase-{name}-"
+    # An environment with a longer name may begin alike. CloudFormation adds the id of a resource, in capitals.
+    around = {backstop_stack(name), *(stack for one in (FIRST, SECOND) for stack in stacks_around(name, one))}
+    named = re.compile(rf"/aws/lambda/{backstop_stack(name)}|{network_stack(name)}-[A-Z].*")
+    roots = (environment.root.bucket, environment.log_bucket)
+    own = {environment.in_account(bucket, aws.account) for bucket in roots} | {try_bucket(aws, environment)}
     tag: Any = {"Name": f"tag:{CANARY_TAG}", "Values": [name]}
     unended: Any = {"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]}
     remains: dict[str, Sequence[str]] = {
@@ -117,16 +130,16 @@ def _leftovers(aws: Aws, environment: Environment) -> tuple[dict[str, Sequence[s
             stack["StackName"]
             for page in aws.cloudformation.get_paginator("describe_stacks").paginate()
             for stack in page["Stacks"]
-            if stack["StackName"].startswith(prefix) and stack["StackStatus"] != "DELETE_COMPLETE"
+            if stack["StackName"] in around and stack["StackStatus"] != "DELETE_COMPLETE"
         ],
         "log groups": [
             group["logGroupName"]
             for page in aws.logs.get_paginator("describe_log_groups").paginate()
             for group in page["logGroups"]
-            if prefix in group["logGroupName"]
+            if named.fullmatch(group["logGroupName"])
         ],
     }
-    buckets = [bucket["Name"] for bucket in aws.s3.list_buckets()["Buckets"] if bucket["Name"].startswith(prefix)]
+    buckets = [bucket["Name"] for bucket in aws.s3.list_buckets()["Buckets"] if bucket["Name"] in own]
     stored = sum(
         version["Size"]
         for bucket in buckets

@@ -20,15 +20,16 @@ from msgspec import Struct
 
 from warmbase.changes.planned_cluster import PlannedCluster, deployable_cluster
 from warmbase.environments.environment import Environment, Wal
-from warmbase.environments.names import CANARY_TAG
+from warmbase.environments.names import CANARY_TAG, network_stack, storage_stack
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import Refused
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.errors import EXPIRED, THROTTLED, error_code
+from warmbase.operations.aws.errors import AGAIN, EXPIRED, THROTTLED, error_code, translated
 from warmbase.operations.aws.lock import current_lock, remove_lock
 from warmbase.operations.aws.progress import Progress, Stage, carry_out
-from warmbase.operations.cluster.stack import EnvironmentCluster, environment_cluster
+from warmbase.operations.cluster.stack import EnvironmentCluster, environment_cluster, status_of, template_of
 from warmbase.operations.deploy.cdk import Assembly
+from warmbase.operations.deploy.change_set import NO_STACK
 from warmbase.operations.verify.check import CheckResult
 
 FIRST: Final = "blue"
@@ -228,6 +229,21 @@ class Canary(Struct, frozen=True, kw_only=True):
         """Yield the assembly of an environment file, in a directory of its own."""
         with TemporaryDirectory(prefix="warmbase-canary-") as directory:
             yield Assembly(name=str(file), aws=self.aws, variables=self.variables, directory=Path(directory))
+
+    def refuse_other_stacks(self) -> None:
+        """Raise Refused where the stacks of an environment have the canary's names: it would change and delete them."""
+        tag = {"Key": CANARY_TAG, "Value": self.run.name}
+        with translated("could not read the deployed stacks", AGAIN):
+            for stack in (network_stack(self.run.name), storage_stack(self.run.name)):
+                if status_of(self.aws, stack) not in NO_STACK and json.dumps(tag) not in json.dumps(
+                    template_of(self.aws, stack)
+                ):
+                    raise Refused.of(
+                        where=f"stack {stack}",
+                        what="exists, and no canary has made it",
+                        why=f"the canary deploys an environment named {self.run.name}, and deletes it at its end",
+                        fix="run the canary of an environment with another name, or in another account or region",
+                    )
 
     def remove_stale_lock(self) -> None:
         """Remove the lock that a canary of this machine left behind, whose process no longer runs."""
