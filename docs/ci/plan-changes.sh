@@ -21,7 +21,7 @@ record() {
 # block FILE: prints the beginning of a file as it is.
 block() {
   printf '\n~~~~~~text\n'
-  head -n 40 "$1"
+  head -n 40 "$1" | sed 's/^ *~~~/    &/' # a line that would end the block
   printf '~~~~~~\n'
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,11 @@ COMMIT = re.compile(r"^[\w-]+/[\w-]+@[0-9a-f]{40}$")
 GH = """#!/usr/bin/env bash
 printf '%s\\n' "$*" >>"$POSTED/calls"
 [[ $* == *--paginate* ]] && { printf '%s' "${EARLIER:-}"; exit; }
-cp comment.md "$POSTED/comment.md"
+cp posted.md "$POSTED/comment.md"
 """
 CURL = """#!/usr/bin/env bash
 printf '%s\\n' "$*" >>"$POSTED/calls"
-cp comment.md "$POSTED/comment.md"
+cp posted.md "$POSTED/comment.md"
 """
 MAKE = """#!/usr/bin/env bash
 printf 'make %s\\n' "$*" >>"$POSTED/calls"
@@ -55,7 +56,16 @@ class Checkout(Struct, frozen=True, dict=True):
     def comment(self) -> str:
         return (self.posted / "comment.md").read_text()
 
-    def run(self, script: str, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    @property
+    def empty(self) -> Path:
+        """The directory of a job that gets no file but the artifact of the job before it."""
+        (directory := self.posted.parent / "job").mkdir(exist_ok=True)
+        shutil.copy(self.directory / "comment.md", directory, follow_symlinks=False)
+        return directory
+
+    def run(
+        self, script: str, variables: Mapping[str, str], directory: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run a step as a runner does, in bash that ends at the first error."""
         around = {
             "PATH": f"{self.posted.parent / 'bin'}:/usr/bin:/bin",
@@ -64,7 +74,7 @@ class Checkout(Struct, frozen=True, dict=True):
         }
         return subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
-            cwd=self.directory,
+            cwd=directory or self.directory,
             env={**around, **variables},
             capture_output=True,
             text=True,
@@ -98,7 +108,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def steps_of_github(checkout: Checkout, **variables: str) -> list[subprocess.CompletedProcess[str]]:
-    """Run the steps of the workflow in order; one that fails ends all but those that run nevertheless."""
+    """Run the steps of both jobs in order; one that fails ends all but those that run nevertheless."""
     workflow: Any = yaml.safe_load((CI / "github-action.yml").read_text())
     values = {
         "github.event.pull_request.base.sha": checkout.base,
@@ -107,26 +117,30 @@ def steps_of_github(checkout: Checkout, **variables: str) -> list[subprocess.Com
     }
     around = {"GITHUB_REPOSITORY": "us/data", "GITHUB_STEP_SUMMARY": str(checkout.posted / "summary.md"), **variables}
     results: list[subprocess.CompletedProcess[str]] = []
-    for step in workflow["jobs"]["plan"]["steps"]:
+    steps = [(job, step) for job in ("plan", "comment") for step in workflow["jobs"][job]["steps"]]
+    for job, step in steps:
         failed = any(result.returncode for result in results)
-        if "run" in step and (not failed or "!cancelled()" in step.get("if", "")):
+        if "run" in step and (not failed or job == "comment"):
             given = {
                 name: EXPRESSION.sub(lambda found: values[found[1]], text) for name, text in step.get("env", {}).items()
             }
-            results.append(checkout.run(step["run"], {**around, **given}))
+            directory = checkout.empty if job == "comment" else None
+            results.append(checkout.run(step["run"], {**around, **given}, directory))
     return results
 
 
-def steps_of_gitlab(checkout: Checkout, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the script of the job in one shell, as GitLab's runner does."""
-    job: Any = yaml.safe_load((CI / "gitlab-ci.yml").read_text())["warmbase"]
+def steps_of_gitlab(checkout: Checkout, **token: str) -> tuple[subprocess.CompletedProcess[str], ...]:
+    """Run the script of each job in one shell, as GitLab's runner does; only the second one gets the token."""
+    jobs: Any = yaml.safe_load((CI / "gitlab-ci.yml").read_text())
     predefined = {
         "CI_MERGE_REQUEST_DIFF_BASE_SHA": checkout.base,
         "CI_API_V4_URL": "https://gitlab.example.com/api/v4",
         "CI_PROJECT_ID": "12",
         "CI_MERGE_REQUEST_IID": "7",
     }
-    return checkout.run("\n".join(job["script"]), {**predefined, **variables})
+    planned = checkout.run("\n".join(jobs["warmbase"]["script"]), predefined)
+    script = "\n".join(jobs["warmbase-comment"]["script"])
+    return planned, checkout.run(script, {**predefined, **token}, checkout.empty)
 
 
 def assert_compares(comment: str) -> None:
@@ -145,33 +159,32 @@ def test_github_posts_the_difference(checkout: Checkout) -> None:
     assert_compares(checkout.comment)
     assert (checkout.posted / "summary.md").read_text() == checkout.comment
     assert checkout.calls[0] == "make setup"
-    assert checkout.calls[-1] == "pr comment 7 --repo us/data --body-file comment.md"
+    assert checkout.calls[-1] == "pr comment 7 --repo us/data --body-file posted.md"
 
 
-@pytest.mark.thorough
 @pytest.mark.thorough
 def test_github_updates_its_earlier_comment(checkout: Checkout) -> None:
     steps_of_github(checkout, EARLIER="4711\n4712\n")
     assert_compares(checkout.comment)
-    assert checkout.calls[-1] == "api --method PATCH repos/us/data/issues/comments/4711 --field body=@comment.md"
+    assert checkout.calls[-1] == "api --method PATCH repos/us/data/issues/comments/4711 --field body=@posted.md"
 
 
 @pytest.mark.thorough
 def test_gitlab_posts_the_difference(checkout: Checkout) -> None:
-    result = steps_of_gitlab(checkout, WARMBASE_GITLAB_TOKEN="token")
-    assert result.returncode == 0, result.stderr
+    for result in steps_of_gitlab(checkout, WARMBASE_GITLAB_TOKEN="token"):
+        assert result.returncode == 0, result.stderr
     assert_compares(checkout.comment)
     [setup, posted] = checkout.calls
     assert setup == "make setup"
-    assert "--header PRIVATE-TOKEN: token --data-urlencode body@comment.md" in posted
+    assert "--header PRIVATE-TOKEN: token --data-urlencode body@posted.md" in posted
     assert posted.endswith("https://gitlab.example.com/api/v4/projects/12/merge_requests/7/notes")
 
 
 @pytest.mark.thorough
 def test_gitlab_without_a_token_prints_the_difference(checkout: Checkout) -> None:
-    result = steps_of_gitlab(checkout)
-    assert result.returncode == 0, result.stderr
-    assert_compares(result.stdout)
+    results = steps_of_gitlab(checkout)
+    assert [result.returncode for result in results] == [0, 0], results
+    assert_compares(results[0].stdout)
     assert checkout.calls == ["make setup"]
 
 
@@ -197,16 +210,48 @@ def test_a_change_that_is_refused_fails_the_job_and_is_posted(
     assert [result.returncode for result in github] == [0, code, 0], github
     assert message in checkout.comment
     assert "new one.yaml" in checkout.comment
-    assert steps_of_gitlab(checkout, WARMBASE_GITLAB_TOKEN="token").returncode == code
+    assert [result.returncode for result in steps_of_gitlab(checkout, WARMBASE_GITLAB_TOKEN="token")] == [code, 0]
     assert message in checkout.comment
+
+
+@pytest.mark.parametrize("name", ["github-action.yml", "gitlab-ci.yml"])
+def test_no_token_meets_code_of_the_branch(name: str) -> None:
+    document: Any = yaml.safe_load((CI / name).read_text())
+    jobs = document.get("jobs", document)
+    assert len(jobs) == 2
+    for job in jobs.values():
+        text = json.dumps(job)
+        runs_the_branch = "checkout@" in text or ("uses" not in text and "GIT_STRATEGY" not in text)
+        assert runs_the_branch == ("make setup" in text) == ("plan-changes.sh" in text)
+        assert runs_the_branch != ("TOKEN" in text)
+        assert runs_the_branch != ("write" in json.dumps(job.get("permissions", {})) or "environment" in job)
+
+
+@pytest.mark.parametrize("post", [steps_of_github, steps_of_gitlab])
+def test_an_artifact_posts_no_line_of_another_file(checkout: Checkout, post: Callable[..., Any]) -> None:
+    (secret := checkout.posted.parent / "environ").write_text("WARMBASE_GITLAB_TOKEN=token\n")
+    program = checkout.directory / "docs/ci/plan-changes.sh"
+    program.write_text(f"#!/bin/sh\nsleep 0.3\nrm -f comment.md\nln -s {secret} comment.md\n")
+    assert post(checkout, WARMBASE_GITLAB_TOKEN="token")[-1].returncode != 0
+    assert checkout.calls == ["make setup"]
+
+
+def test_a_note_carries_out_no_command_of_gitlab(checkout: Checkout) -> None:
+    program = checkout.directory / "docs/ci/plan-changes.sh"
+    program.write_text("#!/bin/sh\nprintf '/approve\\n  /merge\\na/b\\n'\n")
+    steps_of_gitlab(checkout, WARMBASE_GITLAB_TOKEN="token")
+    assert checkout.comment == "&#47;approve\n  &#47;merge\na/b\n"
 
 
 def test_the_jobs_have_no_more_permissions_than_they_need() -> None:
     workflow: Any = yaml.safe_load((CI / "github-action.yml").read_text())
     assert workflow["defaults"]["run"]["shell"] == "bash", "with this shell, a failure before a pipe fails the step"
-    assert workflow["permissions"] == {"contents": "read", "pull-requests": "write"}
-    # YAML reads the key `on` as true.
+    assert workflow["permissions"] == {}
+    permissions = {name: job["permissions"] for name, job in workflow["jobs"].items()}
+    assert permissions == {"plan": {"contents": "read"}, "comment": {"pull-requests": "write"}}
+    # YAML reads the key `on` as true. With pull_request_target, a fork would get a token that may write.
     assert set(workflow[True]) == {"pull_request"}
-    for step in workflow["jobs"]["plan"]["steps"]:
+    for step in (step for job in workflow["jobs"].values() for step in job["steps"]):
         assert "uses" not in step or COMMIT.match(step["uses"])
+        assert "checkout" not in step.get("uses", "") or step["with"]["persist-credentials"] is False
         assert "${{" not in step.get("run", ""), "an expression in a script runs what a pull request writes into it"
