@@ -522,7 +522,8 @@ def test_popularity_is_read_in_each_of_its_forms(write: Write, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("rows,reads\n0.1,x\n", "does not have the two numbers"),
+        ("rows,reads\n0.1,x\n", "the line does not have the two numbers"),
+        ("[default]\nkey = s3cr3t\n", "the line does not have the two numbers"),
         ("rows,reads\n", "no points"),
         ("rows,reads\n0.5,0.9\n0.1,0.95\n", "flatten"),
     ],
@@ -532,6 +533,7 @@ def test_a_curve_that_is_none_is_refused(write: Write, tmp_path: Path, text: str
     [found] = problems(write(GOOD.replace("regions: 40", "regions: 40\n  popularity: {curve: trace.csv}")))
     assert "trace.csv" in found
     assert why in found
+    assert "s3cr3t" not in found
 
 
 def test_an_inspection_replaces_what_is_estimated(write: Write, tmp_path: Path) -> None:

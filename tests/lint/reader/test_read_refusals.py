@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -135,6 +136,15 @@ def test_a_file_that_cannot_be_read_is_refused(problems: Problems, content: str 
 def test_a_fault_in_a_named_file_has_the_line_there(problems: Problems, tmp_path: Path) -> None:
     (tmp_path / "ours.json").write_text('[\n{"Properties": {}}]')
     assert problems(f"{COMMAND}--configurations file://ours.json").startswith("ours.json:2  Configurations")
+
+
+@pytest.mark.parametrize("text", ["[default]\nkey = s3cr3t", '{"s3cr3t" "x"}', '["s3cr3t" x'])
+def test_a_file_that_a_script_names_is_not_quoted(problems: Problems, text: str, tmp_path: Path) -> None:
+    """The author of a script chooses the file, and its reader may post the answer."""
+    (tmp_path / "theirs").write_text(text)
+    found = problems(f"{COMMAND}--configurations file://{tmp_path}/theirs")
+    assert "is not JSON" in found
+    assert not {"s3cr3t", "default"} & set(re.findall(r"\w+", found))
 
 
 def test_all_problems_are_reported_in_the_order_of_lines(problems: Problems) -> None:

@@ -647,7 +647,8 @@ def read_curve(path: Path) -> Curve:
             try:
                 points.append((float(row["rows"]), float(row["reads"])))
             except (TypeError, ValueError, KeyError):
-                raise ValueError(f"{row} does not have the two numbers `rows` and `reads`") from None
+                # Who writes the environment names the file: what is in a reader's other files stays out of the answer.
+                raise ValueError("the line does not have the two numbers `rows` and `reads`") from None
         where = str(path)
         if points:
             return Curve(points=tuple(points))

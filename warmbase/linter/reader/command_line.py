@@ -125,8 +125,16 @@ def _document(option: Option, folder: Path) -> Node | None:
         fix = f"download it, then pass it by --file, or as {option.name} file://NAME"
         raise refusal(value.place(0), what=option.name, why=f"lint does not download {quoted(text)}", fix=fix)
     if file := FILE.fullmatch(text):
-        written = heredoc_file(value.script, file[1]) if value.script else None
-        return json_node(written or load_source(folder / file[1], cited=value.place(0)))
+        if written := heredoc_file(value.script, file[1]) if value.script else None:
+            return json_node(written)
+        source = load_source(folder / file[1], cited=value.place(0))
+        try:
+            return json_node(source)
+        except InvalidInput as error:
+            [problem] = error.problems
+            # Who writes the script names the file: what is in a reader's other files stays out of the answer.
+            why = f"{option.name} names the file, which must be JSON"
+            raise refusal(problem.where, what="is not JSON", why=why, fix=problem.fix) from None
     if text.startswith(("[", "{")):
         if len(option.values) > 1:
             why = f"the shell ends the JSON before {quoted(option.values[1].text)}"
