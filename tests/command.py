@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from tests.patience import HANG_SECONDS
 from warmbase.cli.main import main
-from warmbase.cli.terminal import ENDING
+from warmbase.cli.signals import ENDING
 
 PROJECT = Path(__file__).parents[1]
 PROCESS = (sys.executable, "-c", "from warmbase.cli.main import main; main()")
@@ -37,7 +37,7 @@ def run(
     out, err, code = io.StringIO(), io.StringIO(), 0
     with (
         chdir(directory),
-        _signals_restored(),
+        signals_restored(),
         patch.dict(os.environ, process_variables(columns) | dict(variables or {}), clear=True),
         patch.object(sys, "argv", ["warmbase", *arguments]),
         patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
@@ -65,10 +65,11 @@ def run_process(*arguments: str, columns: int = 80) -> subprocess.CompletedProce
 
 
 @contextmanager
-def _signals_restored() -> Iterator[None]:
-    handlers = {number: signal.getsignal(number) for number in ENDING}
+def signals_restored() -> Iterator[Mapping[signal.Signals, object]]:
+    """Restore the handlers of signals afterwards; the value has those of the signals that end a command."""
+    handlers = {number: signal.getsignal(number) for number in (*ENDING, signal.SIGALRM)}
     try:
-        yield
+        yield {number: handlers[number] for number in ENDING}
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

@@ -17,7 +17,7 @@ from local_aws.server import is_healthy
 from tests.command import run
 from tests.pages import DOCS, PAGES, PROJECT, README, WARMBASE, assert_printed_in_order, blocks, sessions
 from tests.patience import HANG_SECONDS
-from warmbase.cli.main import COMMANDS, warmbase
+from warmbase.cli.commands import COMMANDS, warmbase
 from warmbase.linter.rules import RULES
 
 MAX_README_LINES: Final = 200

@@ -16,7 +16,7 @@ import pytest
 from local_aws.server import local_aws
 from tests.hfile.printed import written
 from tests.patience import HANG_SECONDS
-from warmbase.cli.main import COMMANDS, OF_CHECKOUT
+from warmbase.cli.commands import COMMANDS, OF_CHECKOUT
 
 PROJECT: Final = Path(__file__).parents[1]
 MOST_WHEEL_BYTES: Final = 5 * 1024 * 1024

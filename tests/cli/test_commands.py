@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from tests.command import PROCESS, PROJECT, run, run_process
 from tests.shipped import ENVIRONMENTS
 from tests.speed import loops_of_children
-from warmbase.cli.main import COMMANDS, warmbase
+from warmbase.cli.commands import COMMANDS, warmbase
 from warmbase.cli.size import explain
 from warmbase.configurations.properties import CATALOGUE
 from warmbase.environments.environment import Environment
@@ -190,13 +190,15 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    loaded = loaded_after("from warmbase.cli.main import warmbase; warmbase.main(['--help'], standalone_mode=False)")
+    loaded = loaded_after(
+        "from warmbase.cli.commands import warmbase; warmbase.main(['--help'], standalone_mode=False)"
+    )
     assert not loaded & {"aws_cdk", "boto3", "botocore", "pydantic", "numpy", "jinja2", "rich", "yaml"}
 
 
 def test_plan_loads_nothing_slow_that_it_does_not_need() -> None:
     loaded = loaded_after(
-        "from warmbase.cli.main import warmbase; warmbase.main(['plan', 'prod'], standalone_mode=False)"
+        "from warmbase.cli.commands import warmbase; warmbase.main(['plan', 'prod'], standalone_mode=False)"
     )
     assert not loaded & {"aws_cdk", "boto3", "botocore", "moto"}
 

@@ -197,10 +197,8 @@ def test_diff_names_plan_and_plan_names_diff() -> None:
 
 
 def test_a_comparison_loads_neither_cdk_nor_boto3() -> None:
-    code = (
-        f"from warmbase.cli.main import warmbase\nwarmbase.main(['plan', 'dev', *{list(MORE)}], standalone_mode=False)"
-    )
-    script = f"{code}\nimport sys\nprint('LOADED', *sys.modules)"
+    call = f"warmbase.main(['plan', 'dev', *{list(MORE)}], standalone_mode=False)"
+    script = f"from warmbase.cli.commands import warmbase\n{call}\nimport sys\nprint('LOADED', *sys.modules)"
     result = subprocess.run([sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True, check=True)
     loaded = {name.removeprefix("warmbase.").partition(".")[0] for name in result.stdout.partition("LOADED")[2].split()}
     assert "changes" in loaded

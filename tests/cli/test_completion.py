@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.shell_completion import BashComplete
 
-from warmbase.cli.main import warmbase
+from warmbase.cli.commands import warmbase
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from warmbase.cli.main import warmbase
+from warmbase.cli.commands import warmbase
 from warmbase.environments.planning import plan_of, requirements, world
 from warmbase.environments.reader import read_environment
 from warmbase.environments.reader.assignment import Assignment

@@ -14,7 +14,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from warmbase.cli.main import COMMANDS, LazyGroup, command_module, function_name, main, warmbase
+from warmbase.cli.commands import COMMANDS, LazyGroup, command_module, function_name, warmbase
+from warmbase.cli.main import main
 from warmbase.cli.options import confirm
 from warmbase.ground.errors import Drifted, Infeasible, InvalidInput, OperationFailed, Problem, Refused, WarmbaseError
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from warmbase.cli.main import warmbase
+from warmbase.cli.commands import warmbase
 from warmbase.ground.errors import Infeasible, InvalidInput
 
 

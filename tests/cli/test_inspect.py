@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.hfile.printed import written
-from warmbase.cli.main import warmbase
+from warmbase.cli.commands import warmbase
 from warmbase.environments.planning import plan_of
 from warmbase.environments.reader import read_environment
 from warmbase.environments.reader.inspection import read_inspection

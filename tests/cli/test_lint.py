@@ -329,7 +329,7 @@ def test_tables_are_set_as_the_plan_takes_them() -> None:
 
 def test_lint_loads_neither_cdk_nor_boto3() -> None:
     code = (
-        "import sys\nfrom warmbase.cli.main import warmbase\n"
+        "import sys\nfrom warmbase.cli.commands import warmbase\n"
         f"warmbase(['lint', '--file', {str(SOUND)!r}], standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )

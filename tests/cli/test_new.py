@@ -182,7 +182,7 @@ def test_an_interrupt_that_input_reports_by_itself_ends_the_question(tmp_path: P
 
 SIGNALLED_AS_SIGNALS_ARE_IGNORED = """
 import os, signal
-from warmbase.cli import terminal as signals
+from warmbase.cli import signals
 from warmbase.cli.main import main
 
 ignored = []
@@ -271,6 +271,6 @@ def test_every_option_names_a_key(tmp_path: Path) -> None:
 def test_a_new_environment_needs_neither_aws_nor_the_cdk(tmp_path: Path) -> None:
     arguments = ["new", str(tmp_path / "events.yaml"), *STATED]
     loaded = loaded_after(
-        f"from warmbase.cli.main import warmbase; warmbase.main({arguments!r}, standalone_mode=False)"
+        f"from warmbase.cli.commands import warmbase; warmbase.main({arguments!r}, standalone_mode=False)"
     )
     assert not loaded & {"boto3", "botocore", "aws_cdk", "moto", "cfnlint", "altair", "jinja2"}

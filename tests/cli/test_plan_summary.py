@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tests.shipped import ENVIRONMENTS
 from tests.sizing.test_search_laws import environment as random_environment
-from warmbase.cli.main import warmbase
+from warmbase.cli.commands import warmbase
 from warmbase.cli.page import Page
 from warmbase.cli.size.explanation import listed, word_document
 from warmbase.cli.size.plan_summary import MOST_LINES, export_text, outcome, plan_summary

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.command import PROCESS, PROJECT, process_variables
 from tests.hfile.printed import written
 from tests.patience import HANG_SECONDS
-from warmbase.cli.main import warmbase
+from warmbase.cli.commands import warmbase
 from warmbase.cli.progress import TerminalProgress
 from warmbase.cli.terminal import print_error, printable_lines
 from warmbase.ground.errors import OperationFailed

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from warmbase.cli.main import warmbase
+from warmbase.cli.commands import warmbase
 from warmbase.environments.planning import plan_of
 from warmbase.environments.reader import read_environment
 from warmbase.environments.reader.assignment import Assignment

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.dashboards.preview.cloudwatch import MetricStore, Published
 from tests.dashboards.preview.cloudwatch import in_alarm as is_in_alarm
 from tests.shipped import ENVIRONMENTS
-from warmbase.cli.main import COMMANDS
+from warmbase.cli.commands import COMMANDS
 from warmbase.cli.operate.warm import warm
 from warmbase.configurations.launch import Launch, launch_of
 from warmbase.configurations.metrics import METRICS, MetricSource, metric

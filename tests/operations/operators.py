@@ -27,7 +27,7 @@ from tests.operations.deployed import PROJECT, Deployed, deployed
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import ASSETS, clients, operator
 from warmbase import app
-from warmbase.cli.main import COMMANDS, command_module, warmbase
+from warmbase.cli.commands import COMMANDS, command_module, warmbase
 from warmbase.environments.launch_record import launch_records
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import WarmbaseError

@@ -23,7 +23,7 @@ import warmbase.operations.aws.clients
 from tests.command import PROJECT, process_variables, run
 from tests.operations.failing_aws import PAGE, PRINCIPAL, Answer, Fail, broken_off, failing_aws, fixed, refusal, silence
 from tests.patience import HANG_SECONDS
-from warmbase.cli.main import COMMANDS, command_module, function_name
+from warmbase.cli.commands import COMMANDS, command_module, function_name
 from warmbase.ground.errors import OperationFailed
 
 ONCE = Config(retries={"total_max_attempts": 1}, connect_timeout=HANG_SECONDS, read_timeout=HANG_SECONDS)

@@ -16,7 +16,7 @@ from tests.operations.canary_world import canary_of, launch, local_nodes, withou
 from tests.operations.deployed import Cut
 from tests.operations.killable import Killed
 from tests.operations.mocked_aws import ASSETS, VARIABLES, clients
-from warmbase.cli.main import warmbase
+from warmbase.cli.commands import warmbase
 from warmbase.environments.names import CANARY_TAG
 from warmbase.ground.errors import Drifted
 from warmbase.operations.aws.clients import Aws

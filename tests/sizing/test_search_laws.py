@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 
 from tests.tiers import quick_where
-from warmbase.cli.main import warmbase
+from warmbase.cli.commands import warmbase
 from warmbase.ground.errors import Infeasible
 
 WORKLOADS = int(os.environ.get("SEARCHES", "20"))

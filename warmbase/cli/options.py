@@ -8,7 +8,8 @@ from typing import Final
 
 import click
 
-from warmbase.cli.terminal import echo, interruptible
+from warmbase.cli.signals import interruptible
+from warmbase.cli.terminal import echo
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import chosen_cluster
 from warmbase.ground.errors import InvalidInput

@@ -1,18 +1,15 @@
-"""The terminal: what a command prints, how a signal ends it, and how an error ends it.
+"""The terminal: what a command prints, and how an error ends it.
 
 A name that comes from a cluster, a store file or AWS may hold control sequences, and must not command the terminal, so
-all text is printed through `echo`. A signal ends a command only after it has cleaned up, and can always interrupt a
-question. An error is printed as text on stderr and, with `--output json`, as JSON on stdout, too.
+all text is printed through `echo`. An error is printed as text on stderr and, with `--output json`, as JSON on stdout,
+too.
 """
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import click
 
@@ -28,68 +25,6 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 def printable_lines(text: str) -> str:
     """Return the text with its line feeds and tabs, and every other character that is not printable escaped."""
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
-
-
-ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SIGNALLED: Final = 128
-"""A shell adds this to the number of the signal that ended a command, and reports the sum as the exit code."""
-
-
-class Stopped(BaseException):
-    """A signal that ends the command. As it passes, temporary files are removed and child processes are ended."""
-
-    def __init__(self, number: int) -> None:
-        self.exit_code = SIGNALLED + number
-        super().__init__(f"warmbase: ended by {signal.Signals(number).name}")
-
-
-def catch_signals() -> None:
-    """Let a signal raise Stopped. What nohup or a shell has made the command ignore stays ignored."""
-    for number in ENDING:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _stop)
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let every signal raise Stopped while the command asks.
-
-    `input` loses an exception that is raised while it flushes, and may report SIGINT by itself before the handler runs.
-    """
-    caught = [number for number in ENDING if signal.getsignal(number) is _stop]
-    for number in caught:
-        signal.signal(number, _stop_asking)
-    try:
-        yield
-    except Stopped:
-        ignore_signals()
-        raise
-    except Exception as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            _stop(signal.SIGINT, None)
-        raise
-    else:
-        for number in caught:
-            signal.signal(number, _stop)
-
-
-def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    # Once is enough: a second signal would stop the cleaning up, which has bounds of its own.
-    ignore_signals()
-    raise Stopped(number)
-
-
-def _stop_asking(number: int, _frame: FrameType | None) -> NoReturn:
-    raise Stopped(number)
-
-
-def ignore_signals() -> None:
-    """Ignore every further signal, even if one arrives meanwhile: as Python ends, it would change the exit code."""
-    remaining = list(ENDING)
-    while remaining:
-        with suppress(Stopped):
-            signal.signal(remaining[-1], signal.SIG_IGN)
-            remaining.pop()
 
 
 IN_ANSWER: Final = "warmbase.cli.terminal.in_answer"

@@ -11,7 +11,8 @@ from typing import Final
 import click
 
 from warmbase.cli.options import chosen_name, cluster_option, complete_environment
-from warmbase.cli.terminal import SIGNALLED, Stopped, echo
+from warmbase.cli.signals import Stopped
+from warmbase.cli.terminal import echo
 from warmbase.environments.reader.assignment import Assignment
 from warmbase.environments.reader.read import middle_environment, read_ranges
 from warmbase.ground.errors import OperationFailed
@@ -73,7 +74,7 @@ def explore(
         try:
             server.serve_forever()
         except Stopped as stopped:
-            if stopped.exit_code != SIGNALLED + signal.SIGINT:
+            if stopped.number != signal.SIGINT:
                 raise
 
 

@@ -15,8 +15,9 @@ import click
 from msgspec import Struct, field
 
 from warmbase.cli.page import Page, Paragraph, summary_page
+from warmbase.cli.signals import interruptible
 from warmbase.cli.size.plan_summary import plan_summary
-from warmbase.cli.terminal import echo, interruptible
+from warmbase.cli.terminal import echo
 from warmbase.environments.draft import MARK, MEASUREMENTS, DraftFile, draft_file, refusals, yaml_text
 from warmbase.environments.foreign_cluster import ForeignCluster
 from warmbase.environments.planning import advised_plan_of, infeasible

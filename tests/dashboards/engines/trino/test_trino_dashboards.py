@@ -15,7 +15,7 @@ from tests.bootstrap_actions import test_publish_trino_metrics
 from tests.configurations.engines.trino.launches import PINNED, trino_launch
 from tests.dashboards.preview.cloudwatch import MetricStore, Published, evaluated, in_alarm
 from tests.sizing.engines.trino.questions import CHOICE
-from warmbase.cli.main import COMMANDS
+from warmbase.cli.commands import COMMANDS
 from warmbase.dashboards.alarm import Alarm, is_alarm_of
 from warmbase.dashboards.graph import CLUSTER_ID, Exact, Graph
 from warmbase.engines.trino.boards import (
