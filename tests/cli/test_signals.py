@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -17,7 +18,7 @@ import pytest
 
 from tests.command import PROJECT, process_variables, signals_restored
 from tests.patience import HANG_SECONDS
-from warmbase.cli.signals import ENDING, stoppable, stopped_by
+from warmbase.cli.signals import ENDING, Stopped, stoppable, stopped_by
 
 SIGNALLED_BY_ITSELF = """
 import os, signal, sys
@@ -37,7 +38,7 @@ from warmbase.cli.main import main
 main()
 """
 MOMENTS = (30, 150, 300, 450)
-"""Imports of `plan dev`, which has some 500: the signal arrives as click, numpy, the command and the plan are loaded."""
+"""Imports of `plan dev`, which has some 500: it arrives as click, numpy, the command and the plan are loaded."""
 
 
 @pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
@@ -66,11 +67,10 @@ def signal_in_a_destructor() -> None:
 
 
 def signal_that_becomes_another_error() -> None:
-    try:
+    with suppress(BaseException):
         os.kill(os.getpid(), signal.SIGTERM)
         wait()
-    except BaseException as stopped:
-        raise RuntimeError from stopped
+    raise RuntimeError
 
 
 DESCRIPTOR = """
@@ -104,16 +104,14 @@ def wait() -> None:
 def test_a_signal_that_python_would_lose_ends_the_command(
     scene: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    hook, error = sys.unraisablehook, None
+    hook = sys.unraisablehook
     with signals_restored():
-        try:
-            with stoppable():
-                scene()
-        except BaseException as caught:  # noqa: BLE001 - Stopped, or what became of it
-            error = stopped_by(caught)
+        with suppress(Stopped, RuntimeError), stoppable():
+            scene()
         assert {signal.getsignal(number) for number in ENDING} == {signal.SIG_IGN}
-    assert error
-    assert error.exit_code == 128 + signal.SIGTERM
+    stopped = stopped_by()
+    assert stopped
+    assert stopped.exit_code == 128 + signal.SIGTERM
     assert (capfd.readouterr().err, sys.unraisablehook) == ("", hook)
 
 

@@ -176,13 +176,15 @@ def run() -> int:
         _run()
     except WarmbaseError as error:
         return print_error(error)
+    except SystemExit:
+        raise
     except BaseException as error:
-        stopped = stopped_by(error)
+        stopped = stopped_by()
         if stopped is None:
             raise
         ignore_signals()
         echo(str(stopped), err=True)
-        print_notes(stopped)
+        print_notes(error)
         return stopped.exit_code
     return 0
 

@@ -22,6 +22,7 @@ SIGNALLED: Final = 128
 IMPORT: Final = "<frozen importlib._bootstrap>"
 MOMENT_SECONDS: Final = 0.01  # judgement: nobody notices it, and an import takes milliseconds
 _postponed: Final[list[int]] = []
+_raised: Final[list[Stopped]] = []
 
 
 class Stopped(BaseException):
@@ -32,16 +33,15 @@ class Stopped(BaseException):
         super().__init__(f"warmbase: ended by {signal.Signals(number).name}")
 
 
-def stopped_by(error: BaseException | None) -> Stopped | None:
-    """Return the Stopped that an exception is, or that became it on the way."""
-    while error is not None and not isinstance(error, Stopped):
-        error = error.__cause__ or error.__context__
-    return error
+def stopped_by() -> Stopped | None:
+    """Return the Stopped that the last signal of the command raised, whatever a library has made of it on the way."""
+    return _raised[-1] if _raised else None
 
 
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Let a signal raise Stopped. What nohup or a shell has made the command ignore stays ignored."""
+    _raised.clear()
     before = {number: signal.getsignal(number) for number in ENDING}
     hook = sys.unraisablehook
 
@@ -99,7 +99,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     ignore_signals()
     signal.setitimer(signal.ITIMER_REAL, 0)
     _postponed.clear()
-    raise Stopped(number)
+    _stop_asking(number, frame)
 
 
 def _postpone(number: int) -> None:
@@ -109,7 +109,8 @@ def _postpone(number: int) -> None:
 
 
 def _stop_asking(number: int, _frame: FrameType | None) -> NoReturn:
-    raise Stopped(number)
+    _raised.append(Stopped(number))
+    raise _raised[-1]
 
 
 def ignore_signals() -> None:
