@@ -129,12 +129,7 @@ class CachedScan(Struct, frozen=True, kw_only=True, dict=True, eq=False):
     @memoized
     def hit_ratio(self, pages: float) -> float:
         """Return the hit ratio of a warm cache with this many distinct pages. Alluxio evicts by LRU."""
-        cached = min(pages, self.popularity.total_blocks)
-        return (
-            hit_ratio(self.popularity, OccupancyRange(full_blocks=cached, blocks_after_eviction=cached))
-            if cached
-            else 0.0
-        )
+        return hit_ratio(self.popularity, OccupancyRange(full_blocks=pages, blocks_after_eviction=pages))
 
     def pages_for(self, ratio: float) -> float:
         """Return the fewest distinct pages with this hit ratio."""

@@ -166,9 +166,7 @@ def _cache(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanation]
             "The cheapest cache: on {survivors}, it answers {ratio} of page reads; the target is {target}.",
             LRU,
             survivors=computed(chosen.survivors, "workers", "workers.count less targets.lost_nodes"),
-            ratio=computed(
-                chosen.hit_ratio(max(1, chosen.survivors)), "fraction", "warmbase.sizing.cache.hit_ratio.hit_ratio"
-            ),
+            ratio=computed(chosen.hit_ratio(chosen.survivors), "fraction", "warmbase.sizing.cache.hit_ratio.hit_ratio"),
             target=setting(chosen.choice.targets.hit_ratio, "fraction", "targets.hit_ratio"),
         ),
     )
@@ -205,17 +203,17 @@ def _queries(plan: TrinoPlan, chosen: Workers) -> Iterator[tuple[str, Explanatio
     for name, when, servers, ratio, rate, path in times:
         if getattr(plan.queries, name) is None:
             continue
+        own, of_s3 = chosen.seconds_of_parts(servers, ratio)
         yield (
             f"queries.{name}",
             explain(
-                "coordination + alone * straggler_factor / (whole - rate / hour * alone)",
-                f"{when}, a query that runs alone keeps the busiest resource of {{servers}} busy for {{alone}}. Queries"
+                "coordination + max(own * straggler_factor, s3) / (whole - rate / hour * max(own, s3))",
+                f"{when}, a query that runs alone keeps the busiest resource of {{servers}} busy for {{own}}. Queries"
                 " that run at the same time share it; the rate is {rate}.",
                 SHARING,
                 coordination=constant(workers, "COORDINATION_SECONDS", "s"),
-                alone=computed(
-                    chosen.seconds_alone(servers, ratio), "s", "warmbase.engines.trino.workers.Workers.resources"
-                ),
+                own=computed(own, "s", "warmbase.engines.trino.workers.Workers.resources"),
+                s3=computed(of_s3, "s", "warmbase.engines.trino.workers.Workers.resources"),
                 straggler_factor=computed(
                     straggler_factor(chosen.choice, servers),
                     "",

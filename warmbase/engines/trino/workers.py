@@ -3,7 +3,8 @@
 Each query is spread over all workers, so the cluster is one server that all running queries share equally. For such a
 server the mean time of a query depends only on the load: alone / (1 - utilisation), whatever the sizes of the queries
 are (M/G/1 processor sharing; Kleinrock, Queueing Systems II, 4.4). Reading, decoding and waiting overlap, so a query
-alone takes as long as its busiest resource does, on the worker that has most of its files.
+alone takes as long as its busiest resource does. The worker that has most of its files takes longer than the others,
+but not for S3, whose rate of requests all workers share.
 """
 
 from __future__ import annotations
@@ -80,9 +81,14 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
         return tuple(_resources(self, servers, self.demand(ratio)))
 
     @memoized
+    def seconds_of_parts(self, servers: int, ratio: float) -> tuple[float, float]:
+        """Return how long the busiest resource of this many servers, and S3, are busy with one query."""
+        *own, s3 = self.resources(servers, ratio)
+        return 1 / bottleneck(own).max_reads_per_second, 1 / s3.max_reads_per_second
+
     def seconds_alone(self, servers: int, ratio: float) -> float:
-        """Return how long the busiest resource of this many servers is busy with one query at this hit ratio."""
-        return 1 / bottleneck(self.resources(servers, ratio)).max_reads_per_second
+        """Return how long the busiest resource is busy with one query at this hit ratio."""
+        return max(self.seconds_of_parts(servers, ratio))
 
     def utilisation(self, servers: int, ratio: float, queries_per_second: float) -> float:
         """Return the utilisation of the busiest resource; 1 and more is overload."""
@@ -90,14 +96,15 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
 
     def query_seconds(self, servers: int, ratio: float, queries_per_second: float) -> float:
         """Return the mean time of a query at this rate; infinite under overload."""
-        alone = self.seconds_alone(servers, ratio)
-        free = 1 - queries_per_second * alone
-        return COORDINATION_SECONDS + alone * straggler_factor(self.choice, servers) / free if free > 0 else math.inf
+        own, of_s3 = self.seconds_of_parts(servers, ratio)
+        free = 1 - queries_per_second * max(own, of_s3)
+        slowest = max(own * straggler_factor(self.choice, servers), of_s3)
+        return COORDINATION_SECONDS + slowest / free if free > 0 else math.inf
 
     @property
     def survivors(self) -> int:
-        """Return the workers that are left when as many are lost as may be."""
-        return self.count - self.choice.targets.lost_nodes
+        """Return the workers that are left when as many are lost as may be; 0 if more may be lost than there are."""
+        return max(0, self.count - self.choice.targets.lost_nodes)
 
     @property
     def ratio_after_loss(self) -> float:
@@ -125,7 +132,8 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
 
 def cached_pages(choice: TrinoChoice, cache_gib: float, servers: int) -> float:
     """Return the distinct pages in the caches of so many workers: each file has a copy on each host that it prefers."""
-    return servers * usable_bytes(round(cache_gib * GIB)) / PAGE_BYTES / min(choice.preferred_hosts, servers)
+    copies = max(1, min(choice.preferred_hosts, servers))
+    return servers * usable_bytes(round(cache_gib * GIB)) / PAGE_BYTES / copies
 
 
 def straggler_factor(choice: TrinoChoice, servers: int) -> float:
@@ -139,18 +147,19 @@ def straggler_factor(choice: TrinoChoice, servers: int) -> float:
     return min(float(servers), max(uneven, servers / files))
 
 
-def most_seconds_alone(choice: TrinoChoice, servers: int = 1) -> float:
+def most_seconds_alone(choice: TrinoChoice, servers: int = 1, gets: float = 0.0) -> float:
     """Return how long so many workers may be busy with a query, so that utilisation and mean time keep their limits.
 
-    Solves coordination + f x s / (1 - rate x s) <= target for s, where f is how much longer the slowest worker takes.
-    Returns 0 where no cluster is fast enough.
+    Solves coordination + f x s / (1 - rate x max(s, s3)) <= target for s, where f is how much longer the slowest worker
+    takes, and s3 how long S3 is busy with the `gets` of a query. Returns 0 where no cluster is fast enough.
     """
     rate, target = choice.workload.peak_queries_per_second, choice.targets.query_seconds
     longest = UTILISATION / rate
     if target is None:
         return longest
-    executing = target - COORDINATION_SECONDS
-    return min(longest, executing / (straggler_factor(choice, servers) + rate * executing)) if executing > 0 else 0.0
+    executing, factor = max(0.0, target - COORDINATION_SECONDS), straggler_factor(choice, servers)
+    beside_s3 = executing * max(0.0, 1 - rate * gets / (S3_PREFIXES * S3_GETS_PER_SECOND_PER_PREFIX)) / factor
+    return min(longest, beside_s3, executing / (factor + rate * executing))
 
 
 def _resources(workers: Workers, servers: int, demanded: Demand) -> Iterator[Resource]:
@@ -221,7 +230,7 @@ def shortfalls(workers: Workers) -> Iterator[Shortfall]:
     """Yield each target that the cluster misses in the busiest hour, after the loss of `lost_nodes` workers."""
     choice = workers.choice
     targets, rate = choice.targets, choice.workload.peak_queries_per_second
-    servers = workers.count - targets.lost_nodes
+    servers = workers.survivors
     if servers < 1:
         unit = "worker" if workers.count == 1 else "workers"
         yield Shortfall(target="lost_nodes", actual=workers.count, limit=targets.lost_nodes + 1, unit=unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from msgspec.structs import replace
 
 from tests.sizing.clusters import WORLD
@@ -24,7 +24,6 @@ def situation(choice: TrinoChoice) -> TrinoSituation:
     return TrinoSituation(environment="prod", search=TrinoSearch(choice=choice, world=WORLD))
 
 
-@settings(max_examples=20, deadline=None)
 @given(choice=choices())
 def test_the_cheapest_option_is_the_plan_and_meets_the_targets(choice: TrinoChoice) -> None:
     one, plan = situation(choice), trino_plan(question(choice), WORLD)
