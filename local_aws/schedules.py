@@ -66,10 +66,11 @@ def _ebs_volumes(node: Untyped) -> list[Json]:
             )
             ec2.attach_volume(volume.id, instance.id, device["Device"], delete_on_termination=True)
             node.data_volumes.append(str(volume.id))
-    return [
-        {"Device": device, "VolumeId": mapped.volume_id}
-        for device, mapped in node.ec2_instance.block_device_mapping.items()
-    ]
+    attached = node.ec2_instance.block_device_mapping.items()
+    listed = [{"Device": device, "VolumeId": mapped.volume_id} for device, mapped in attached]
+    # EMR also lists a node that has ended; whether its volumes are still among that is not documented.
+    node.listed_volumes = listed or getattr(node, "listed_volumes", [])
+    return list(node.listed_volumes)
 
 
 def modify(ec2: Untyped, volume_id: str, wanted: dict[str, int], at: datetime) -> Untyped:

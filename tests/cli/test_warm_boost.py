@@ -8,13 +8,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import ClientError
 from click.testing import CliRunner, Result
 from moto import mock_aws
+from moto.ec2.models import ec2_backends
 from msgspec.structs import replace
 
 from local_aws import controls, schedules
 from local_aws.extension import install
+from local_aws.server import ACCOUNT
 from tests.cli.test_warm import publish
+from tests.operations.boost_model import readings
 from tests.operations.deployed import Deployed, deployed
 from tests.operations.mocked_aws import clients
 from warmbase.cli.operate import warm as command
@@ -24,7 +28,15 @@ from warmbase.environments.names import boost_group
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
 from warmbase.ground.units import format_percent
 from warmbase.operations.aws.lock import environment_lock
-from warmbase.operations.cluster.boost import FIRING_SECONDS, WINDOW_SECONDS, BoostState, ClusterBoost, read_boost
+from warmbase.operations.cluster import boost
+from warmbase.operations.cluster.boost import (
+    FIRING_SECONDS,
+    WINDOW_SECONDS,
+    BoostState,
+    ClusterBoost,
+    cluster_boost,
+    read_boost,
+)
 from warmbase.operations.cluster.caches import read_progress
 from warmbase.operations.cluster.drift import read_running_cluster
 from warmbase.operations.verify.check import HBaseContext
@@ -40,6 +52,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
         here = deployed(clients(), tmp_path)
         monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
         monkeypatch.setattr("warmbase.cli.operate.status.environment_aws", lambda *_: here.aws)
+        monkeypatch.setattr(boost, "turns", readings)
         yield here
     controls.reset()
 
@@ -98,6 +111,19 @@ def test_volumes_are_raised_shown_and_go_back_by_themselves(here: Deployed) -> N
     assert "OVERDUE" not in shown
     controls.advance(2 * 3600 + 1)
     assert state(here).raised == {}
+    assert {way.remaining for way in state(here).ways_back.values()} == {2}, "what has fired deletes itself"
+
+
+def test_a_volume_of_a_node_that_is_lost_is_not_one_of_the_cluster(here: Deployed) -> None:
+    before = state(here).volumes.keys()
+    lost = here.aws.emr.list_instances(ClusterId=here.cluster_id, InstanceGroupTypes=["CORE"])["Instances"][0]
+    # EC2 deletes the volumes of an instance some time after its end.
+    for mapping in ec2_backends[ACCOUNT]["us-east-1"].get_instance(lost["Ec2InstanceId"]).block_device_mapping.values():
+        mapping.delete_on_termination = False
+    here.aws.ec2.terminate_instances(InstanceIds=[lost["Ec2InstanceId"]])
+    after = state(here).volumes.keys()
+    assert len(after) == len(before)
+    assert len(before - after) == 1
 
 
 def results(here: Deployed) -> dict[str, bool | None]:
@@ -216,6 +242,26 @@ def test_a_second_operator_is_refused_by_the_lock(here: Deployed) -> None:
 @pytest.mark.parametrize("seconds", ["10min", "25h"])
 def test_a_boost_lasts_15_minutes_to_24_hours(here: Deployed, seconds: str) -> None:
     assert isinstance(run(here, "--yes", "--for", seconds).exception, InvalidInput)
+
+
+def test_a_schedule_that_fires_while_it_is_read_is_passed_over(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(here, "--yes").exit_code == 0
+    get = here.aws.scheduler.get_schedule
+
+    def read(GroupName: str, Name: str) -> object:  # noqa: N803 - the scheduler's names
+        if Name.endswith("-2"):
+            raise ClientError({"Error": {"Code": "ResourceNotFoundException", "Message": "gone"}}, "GetSchedule")
+        return get(GroupName=GroupName, Name=Name)
+
+    monkeypatch.setattr(here.aws.scheduler, "get_schedule", read)
+    assert [way.remaining for way in state(here).ways_back.values()] == [2, 2]
+
+
+def test_a_volume_that_ec2_is_changing_is_not_modified(here: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "OPTIMIZING", [timedelta(hours=5)])
+    control = cluster_boost(here.aws, here.launch, read_running_cluster(here.aws, here.launch).cluster)
+    name = next(iter(control.state().volumes))
+    assert [control.modify(name, (150, 3000)), control.modify(name, (125, 3000))] == [True, False]
 
 
 def test_the_stack_takes_its_schedules_along(here: Deployed) -> None:

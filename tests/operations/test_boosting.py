@@ -2,131 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
-from msgspec import field
 from msgspec.structs import replace
 
+from tests.operations.boost_model import (
+    HOUR,
+    LAUNCHED,
+    RAISED,
+    READING_SECONDS,
+    BoostModel,
+    Modification,
+    boost,
+    boosting,
+    end,
+    readings,
+)
 from tests.operations.deployed import Cut
-from tests.operations.killable import Killable, Killed
+from tests.operations.killable import Killed
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.progress import carry_out
-from warmbase.operations.cluster.boost import (
-    ATTEMPTS_SECONDS,
-    MARGIN_SECONDS,
-    WINDOW_SECONDS,
-    BoostEnd,
-    BoostPatience,
-    BoostState,
-    CacheBoost,
-    CacheVolume,
-    WayBack,
-)
+from warmbase.operations.cluster import boost as boost_module
+from warmbase.operations.cluster.boost import ATTEMPTS_SECONDS, MARGIN_SECONDS, WINDOW_SECONDS, BoostEnd, CacheVolume
 from warmbase.sizing.gp3 import Provision
 
-LAUNCHED, RAISED = (125, 3000), (500, 3000)
-HOUR = 3600.0
-QUICK = BoostPatience(modifiable=0.05, first_poll=0.001, poll=0.001)
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boost_module, "turns", readings)
 
 
-class Model(Killable, dict=True):
-    """Three volumes and their schedules, with EC2's limits; `now` is moved by the tests."""
-
-    now: float = 10 * WINDOW_SECONDS
-    optimizing: float = 0.0
-    volumes: dict[str, Provision] = field(default_factory=lambda: dict.fromkeys(("a", "b", "c"), LAUNCHED))
-    modified: dict[str, list[float]] = field(default_factory=dict)
-    schedules: dict[tuple[str, int], tuple[float, Provision]] = field(default_factory=dict)
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """Check after each call that no volume is raised without a schedule."""
-        with super().call():
-            yield
-            for name, provision in self.volumes.items():
-                assert provision == LAUNCHED or any(key[0] == name for key in self.schedules), (
-                    "raised without a schedule"
-                )
-
-    def clock(self) -> float:
-        return self.now
-
-    def advance(self, seconds: float) -> None:
-        """Let time pass; a schedule whose call EC2 refuses does not try again."""
-        end = self.now + seconds
-        for key, (at, provision) in sorted(self.schedules.items(), key=lambda item: item[1][0]):
-            if at <= end:
-                self.now = max(self.now, at)
-                del self.schedules[key]
-                if not self.refuses(key[0]):
-                    self.change(key[0], provision)
-        self.now = end
-
-    def refuses(self, name: str) -> bool:
-        """Return whether EC2 refuses to modify the volume now."""
-        times = self.modified.get(name, [])
-        is_changing = bool(times) and self.now - times[-1] < self.optimizing
-        return is_changing or sum(self.now - at < WINDOW_SECONDS for at in times) >= 4
-
-    def change(self, name: str, provision: Provision) -> None:
-        self.modified.setdefault(name, []).append(self.now)
-        self.volumes[name] = provision
-
-    def state(self) -> BoostState:
-        with self.call():
-            ways: dict[str, WayBack] = {}
-            for (name, _), (at, provision) in sorted(self.schedules.items(), key=lambda item: item[1][0]):
-                ways.setdefault(name, WayBack(at=at, provision=provision))
-            return BoostState(volumes={name: self.volume(name) for name in self.volumes}, ways_back=ways)
-
-    def volume(self, name: str) -> CacheVolume:
-        times = self.modified.get(name)
-        state = None if not times else "optimizing" if self.now - times[-1] < self.optimizing else "completed"
-        return CacheVolume(
-            provision=self.volumes[name],
-            launch_provision=LAUNCHED,
-            modified_at=times[-1] if times else None,
-            modification=state,
-        )
-
-    def schedule(self, volume: str, provision: Provision, times: tuple[float, ...]) -> None:
-        for number, at in enumerate(times):
-            with self.call():
-                self.schedules[volume, number] = (at, provision)
-
-    def unschedule(self, volume: str) -> None:
-        with self.call():
-            for key in [key for key in self.schedules if key[0] == volume]:
-                del self.schedules[key]
-
-    def modify(self, volume: str, provision: Provision) -> None:
-        with self.call():
-            assert not self.refuses(volume)
-            self.change(volume, provision)
-
-
-def boost(model: Model, seconds: float = 2 * HOUR) -> None:
-    carry_out(CacheBoost(control=model, provision=RAISED, seconds=seconds, clock=model.clock).stages(), Cut())
-
-
-def end(model: Model) -> None:
-    carry_out(BoostEnd(control=model, patience=QUICK, clock=model.clock).stages(), Cut())
-
-
-def calls_of(*commands: object) -> int:
-    model = Model()
-    for command in commands:
-        command(model)  # type: ignore[operator]
+def calls_of(*commands: Callable[[BoostModel], None], **slowness: float) -> int:
+    model = BoostModel(**slowness)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boost_module, "turns", readings)
+        for command in commands:
+            command(model)
     return model.calls
 
 
-BOOST_CALLS, END_CALLS = calls_of(boost), calls_of(boost, end)
+SLOWEST = {"tick": READING_SECONDS, "modifying": 60.0, "optimizing": 30.0, "lag": 30.0}
+BOOST_CALLS, END_CALLS, SLOW_END_CALLS = calls_of(boost), calls_of(boost, end), calls_of(boost, end, **SLOWEST)
 
 
 def test_every_volume_is_raised_and_goes_back_by_itself() -> None:
-    model = Model()
+    model = BoostModel()
     boost(model)
     assert set(model.volumes.values()) == {RAISED}
     model.advance(2 * HOUR)
@@ -136,7 +59,7 @@ def test_every_volume_is_raised_and_goes_back_by_itself() -> None:
 @pytest.mark.parametrize("kill_before", [True, False])
 @pytest.mark.parametrize("kill_at", range(1, BOOST_CALLS + 1))
 def test_killed_anywhere_nothing_stays_raised_longer_than_announced(kill_at: int, *, kill_before: bool) -> None:
-    model = Model(kill_at=kill_at, kill_before=kill_before)
+    model = BoostModel(kill_at=kill_at, kill_before=kill_before)
     with pytest.raises(Killed):
         boost(model)
     model.advance(2 * HOUR)
@@ -146,7 +69,7 @@ def test_killed_anywhere_nothing_stays_raised_longer_than_announced(kill_at: int
 @pytest.mark.parametrize("kill_before", [True, False])
 @pytest.mark.parametrize("kill_at", range(1, BOOST_CALLS + 1))
 def test_killed_anywhere_and_run_again_it_is_whole_and_ends(kill_at: int, *, kill_before: bool) -> None:
-    model = Model(kill_at=kill_at, kill_before=kill_before)
+    model = BoostModel(kill_at=kill_at, kill_before=kill_before)
     with pytest.raises(Killed):
         boost(model)
     model.advance(HOUR)
@@ -161,7 +84,7 @@ def test_killed_anywhere_and_run_again_it_is_whole_and_ends(kill_at: int, *, kil
 @pytest.mark.parametrize("kill_at", range(BOOST_CALLS + 1, END_CALLS + 1))
 def test_an_end_that_is_killed_anywhere_ends_by_itself_or_when_run_again(kill_at: int, *, kill_before: bool) -> None:
     for is_run_again in (False, True):
-        model = Model(kill_at=kill_at, kill_before=kill_before)
+        model = BoostModel(kill_at=kill_at, kill_before=kill_before)
         boost(model)
         with pytest.raises(Killed):
             end(model)
@@ -173,7 +96,7 @@ def test_an_end_that_is_killed_anywhere_ends_by_itself_or_when_run_again(kill_at
 
 
 def test_running_it_again_extends_the_time_and_modifies_nothing() -> None:
-    model = Model()
+    model = BoostModel()
     boost(model)
     model.advance(HOUR)
     boost(model)
@@ -186,7 +109,7 @@ def test_running_it_again_extends_the_time_and_modifies_nothing() -> None:
 
 @pytest.mark.parametrize("hours", [1, 5, 20])
 def test_a_modification_that_takes_longer_than_the_boost_ends_at_a_later_attempt(hours: int) -> None:
-    model = Model(optimizing=hours * HOUR)
+    model = BoostModel(optimizing=hours * HOUR)
     boost(model)
     model.advance(2 * HOUR + ATTEMPTS_SECONDS[-1])
     assert set(model.volumes.values()) == {LAUNCHED}
@@ -194,7 +117,7 @@ def test_a_modification_that_takes_longer_than_the_boost_ends_at_a_later_attempt
 
 
 def test_ending_waits_no_longer_than_its_patience_and_leaves_the_schedules() -> None:
-    model = Model(optimizing=5 * HOUR)
+    model = BoostModel(optimizing=5 * HOUR)
     boost(model)
     with pytest.raises(OperationFailed, match="is still optimizing"):
         end(model)
@@ -210,8 +133,8 @@ def test_ending_waits_no_longer_than_its_patience_and_leaves_the_schedules() -> 
 def test_a_volume_that_was_modified_lately_is_refused_before_anything_is_written(
     optimizing: float, ago: float, match: str
 ) -> None:
-    model = Model(optimizing=optimizing)
-    model.modified["b"] = [model.now - ago]
+    model = BoostModel(optimizing=optimizing)
+    model.modified["b"] = [Modification(model.now - ago, RAISED, LAUNCHED)]
     with pytest.raises(Refused, match=match):
         boost(model)
     assert model.schedules == {}
@@ -220,22 +143,155 @@ def test_a_volume_that_was_modified_lately_is_refused_before_anything_is_written
 
 
 def test_a_raised_volume_without_a_schedule_is_refused_and_can_be_taken_back() -> None:
-    state = Model().state()
+    state = BoostModel().state()
     volumes = {**state.volumes, "a": replace(state.volumes["a"], provision=RAISED)}
-    model = Model()
+    model = BoostModel()
     with pytest.raises(Refused, match="no schedule restores it"):
-        CacheBoost(control=model, provision=RAISED, seconds=HOUR).check(replace(state, volumes=volumes))
-    model.volumes["a"] = RAISED
+        boosting(model).check(replace(state, volumes=volumes))
+    model.change("a", RAISED)
     model.schedules["a", 0] = (model.now + HOUR, LAUNCHED)
     end(model)
     assert set(model.volumes.values()) == {LAUNCHED}
 
 
 def test_nothing_is_raised_once_the_time_is_nearly_over() -> None:
-    model = Model()
-    stages = list(CacheBoost(control=model, provision=RAISED, seconds=HOUR, clock=model.clock).stages())
+    model = BoostModel()
+    stages = list(boosting(model, HOUR).stages())
     carry_out(stages[:1], Cut())
     model.advance(HOUR - MARGIN_SECONDS + 1)
     with pytest.raises(OperationFailed, match="was not raised"):
         carry_out(stages[1:], Cut())
     assert set(model.volumes.values()) == {LAUNCHED}
+
+
+SLOW = [
+    pytest.param(modifying, optimizing, lag, id=f"modifying-{modifying}-optimizing-{optimizing}-lag-{lag}")
+    for modifying in (0.0, 60.0)
+    for optimizing in (0.0, 60.0)
+    for lag in (0.0, 30.0)
+]
+"""How slow EC2 is, in seconds."""
+
+
+@pytest.mark.parametrize(("modifying", "optimizing", "lag"), SLOW)
+def test_an_end_right_after_the_increase_leaves_nothing_raised(modifying: float, optimizing: float, lag: float) -> None:
+    model = BoostModel(tick=READING_SECONDS, modifying=modifying, optimizing=optimizing, lag=lag)
+    boost(model)
+    assert set(model.volumes.values()) == {RAISED}
+    end(model)
+    assert set(model.volumes.values()) == {LAUNCHED}
+    assert model.schedules == {}
+    assert all(len(modifications) == 2 for modifications in model.modified.values())
+
+
+@pytest.mark.parametrize("is_ended", [True, False])
+@pytest.mark.parametrize("kill_before", [True, False])
+@pytest.mark.parametrize("kill_at", range(1, SLOW_END_CALLS + 1))
+def test_a_slow_ec2_leaves_nothing_raised_wherever_a_command_is_killed(
+    kill_at: int, *, kill_before: bool, is_ended: bool
+) -> None:
+    """The next command begins at once: EC2 shows an increase only while that command runs."""
+    model = BoostModel(kill_at=kill_at, kill_before=kill_before, **SLOWEST)
+    with suppress(Killed):
+        boost(model)
+        end(model)
+    for command in (end, end) if is_ended else (boost, end, end):
+        with suppress(Refused, OperationFailed):
+            command(model)
+    model.advance(0 if is_ended else 2 * HOUR + ATTEMPTS_SECONDS[-1])
+    assert set(model.volumes.values()) == {LAUNCHED}
+    assert all(len(modifications) <= 4 for modifications in model.modified.values())
+
+
+def test_an_increase_that_ec2_never_shows_is_not_reported_as_done() -> None:
+    model = BoostModel(lag=HOUR)
+    with pytest.raises(OperationFailed, match=r"is not raised(.|\n)*EC2 does not show the increase"):
+        boost(model)
+    model.advance(2 * HOUR)
+    assert set(model.volumes.values()) == {LAUNCHED}
+
+
+def test_a_volume_that_is_being_restored_is_not_taken_for_a_raised_one() -> None:
+    model = BoostModel(modifying=60.0)
+    boost(model)
+    model.advance(2 * HOUR)
+    volume = model.volume("a")
+    assert (volume.provision, volume.modification, volume.is_raised, volume.is_restored) == (
+        RAISED,
+        "modifying",
+        False,
+        False,
+    )
+    with pytest.raises(Refused, match="is modifying"):
+        boost(model)
+    assert all(len(modifications) == 2 for modifications in model.modified.values())
+
+
+@pytest.mark.parametrize(
+    ("has", "modification", "target", "is_raised", "is_restored"),
+    [
+        (LAUNCHED, None, None, False, True),
+        (LAUNCHED, "modifying", RAISED, True, False),
+        (RAISED, "optimizing", RAISED, True, False),
+        (RAISED, "completed", RAISED, True, False),
+        (LAUNCHED, "failed", RAISED, False, True),
+        (RAISED, "modifying", LAUNCHED, False, False),
+        (RAISED, "failed", LAUNCHED, True, False),
+        (LAUNCHED, "optimizing", LAUNCHED, False, True),
+    ],
+)
+def test_a_volume_is_raised_by_what_its_modification_makes_of_it(
+    has: Provision, modification: str | None, target: Provision | None, *, is_raised: bool, is_restored: bool
+) -> None:
+    volume = CacheVolume(provision=has, launch_provision=LAUNCHED, modification=modification, target=target)
+    assert (volume.is_raised, volume.is_restored) == (is_raised, is_restored)
+
+
+class Careless(BoostModel, dict=True):
+    """A scheduler that loses the schedules of one volume, or writes them with another provision or too early."""
+
+    fault: str = ""
+
+    def schedule(self, volume: str, provision: Provision, times: tuple[float, ...]) -> None:
+        if volume == "c" and self.fault == "lost":
+            return
+        if volume == "c" and self.fault == "early":
+            times = (self.now + MARGIN_SECONDS - 1, *times[1:])
+        wrong = (provision[0] + 25, provision[1])
+        super().schedule(volume, wrong if volume == "c" and self.fault == "wrong" else provision, times)
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("lost", "no schedule would restore it"),
+        ("wrong", "its schedule would give it 150 MiB/s and 3,000 IOPS"),
+        ("early", "its schedule fires at"),
+    ],
+)
+def test_nothing_is_raised_unless_every_schedule_is_read_again_and_right(fault: str, why: str) -> None:
+    model = Careless(fault=fault)
+    with pytest.raises(OperationFailed, match=re.escape(why)):
+        boost(model)
+    assert set(model.volumes.values()) == {LAUNCHED}
+
+
+def test_a_schedule_that_another_command_changed_is_noticed_before_its_volume_is_raised() -> None:
+    model = BoostModel()
+    stages = list(boosting(model).stages())
+    carry_out(stages[:1], Cut())
+    model.schedules["b", 0] = (model.schedules["b", 0][0], RAISED)
+    with pytest.raises(OperationFailed, match="its schedule would give it 500 MiB/s"):
+        carry_out(stages[1:], Cut())
+    assert model.volumes == {"a": RAISED, "b": LAUNCHED, "c": LAUNCHED}
+
+
+def test_a_volume_that_is_raised_again_keeps_its_schedules() -> None:
+    model = BoostModel()
+    boost(model)
+    stages = list(BoostEnd(control=model, clock=model.clock).stages())
+    carry_out(stages[:2], Cut())
+    model.change("b", RAISED)
+    with pytest.raises(OperationFailed, match=r"^b  is raised to 500 MiB/s and 3,000 IOPS, so the schedules stay"):
+        carry_out(stages[2:], Cut())
+    assert {name for name, _ in model.schedules} == {"a", "b", "c"}

@@ -57,7 +57,10 @@ def volumes_text(state: BoostState) -> str:
     if not state.raised:
         return line
     until = "" if state.announced_end is None else f" until {moment(state.announced_end)}"
-    return f"{line}; {len(state.raised)} raised{until}, at an extra {format_usd(state.usd_per_hour)} an hour (estimate)"
+    price = f"at an extra {format_usd(state.usd_per_hour)} an hour (estimate)"
+    pending = sum(volume.provision != volume.final_provision for volume in state.raised.values())
+    remark = f"; EC2 is still raising {pending} of them" if pending else ""
+    return f"{line}; {len(state.raised)} raised{until}, {price}{remark}"
 
 
 def boost_warnings(state: BoostState, environment: str) -> Iterator[str]:

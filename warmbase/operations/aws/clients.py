@@ -10,7 +10,7 @@ claim, a record or an answer from a bucket whose name somebody else has taken.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -267,6 +267,21 @@ class Aws:
 def entries(paginator: Any, key: str, **parameters: object) -> list[Any]:  # noqa: ANN401 - of any service
     """Return the entries under this key in all pages of an answer. Raises botocore's errors."""
     return [entry for page in paginator.paginate(**parameters) for entry in page.get(key, ())]
+
+
+MOST_FILTER_VALUES: Final = 200
+"""EC2 refuses a call with more (FilterLimitExceeded)."""
+
+
+def filtered(paginator: Any, key: str, name: str, values: Sequence[str]) -> list[Any]:  # noqa: ANN401 - as above
+    """Return the entries that have one of these values by a filter of EC2; none without a value."""
+    return [
+        entry
+        for start in range(0, len(values), MOST_FILTER_VALUES)
+        for entry in entries(
+            paginator, key, Filters=[{"Name": name, "Values": values[start : start + MOST_FILTER_VALUES]}]
+        )
+    ]
 
 
 def environment_aws(environment: Environment, variables: Mapping[str, str], gate: Gate = only_reading) -> Aws:

@@ -185,7 +185,7 @@ def _restored_volumes(canary: Canary) -> Iterator[CheckResult | str]:
         return
     if not state.raised:
         yield check.result(f"{len(state.volumes)} volumes restored", good=True)
-    patience = BoostPatience(modifiable=0.0) if canary.is_rehearsal else BoostPatience()
+    patience = BoostPatience(modifiable=2.5, consistency=0.0) if canary.is_rehearsal else BoostPatience()
     canary.carry_out(BoostEnd(control=control, patience=patience).stages())
     yield f"boost: taken back{' by its schedules' if not state.raised else ''}"
 

@@ -9,9 +9,15 @@ take hours. The volume then stays raised beyond the announced end, until a later
 three. EC2 reports only the latest modification, so a boost begins only if no volume was modified within the last 24
 hours. The increase and the three schedules are the four modifications that EBS allows in that time.
 
-Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications; EBS User Guide,
-monitoring-volume-modifications (about 6 hours for a full volume of 1 TiB, more than 24 in some cases); EventBridge
-Scheduler User Guide, managing-targets-universal; API Reference, CreateSchedule.
+While a volume is `modifying`, DescribeVolumes shows what it had before. So a volume counts as raised while a
+modification raises it, and as restored only once DescribeVolumes says so, too. All descriptions of EC2 may lag behind
+what it has accepted. So a command reports an increase only once EC2 shows it, and before it deletes the schedules, it
+looks for a while whether EC2 shows another increase.
+
+Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications; EC2 Developer Guide, eventual-consistency; EBS
+User Guide, monitoring-volume-modifications (about 6 hours for a full volume of 1 TiB, more than 24 in some cases);
+terraform-provider-aws, issue 29213 (the old size while `modifying`); EventBridge Scheduler User Guide,
+managing-targets-universal; API Reference, CreateSchedule.
 """
 
 from __future__ import annotations
@@ -30,8 +36,8 @@ from warmbase.configurations.launch import Launch
 from warmbase.environments.names import BOOST_ROLE, BOOST_TAG, boost_group, cluster_stack
 from warmbase.facts.prices import price_table
 from warmbase.ground.errors import OperationFailed, Problem, Refused
-from warmbase.operations.aws.clients import Aws, entries
-from warmbase.operations.aws.errors import AGAIN, error_code, translated
+from warmbase.operations.aws.clients import Aws, entries, filtered
+from warmbase.operations.aws.errors import AGAIN, error_code, suppress_codes, translated
 from warmbase.operations.aws.progress import Say, Stage, turns
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.drift import Basis
@@ -48,9 +54,9 @@ FIRING_SECONDS: Final = 180.0
 class CacheVolume(Struct, frozen=True, kw_only=True):
     """A cache volume: what it is provisioned with, and was at the launch of its cluster.
 
-    `modified_at` is when its latest modification began, in seconds since 1970, and `modification` is the state of that
-    modification; both are None for a volume that was never modified. `usd_per_hour` is the price of what it has above
-    the provision of the launch.
+    `modified_at` is when its latest modification began, in seconds since 1970, `modification` is the state of that
+    modification, and `target` what it provisions; they are None for a volume that was never modified. `usd_per_hour` is
+    the price of what it has, or is getting, above the provision of the launch.
     """
 
     provision: Provision
@@ -58,11 +64,25 @@ class CacheVolume(Struct, frozen=True, kw_only=True):
     usd_per_hour: float = 0.0
     modified_at: float | None = None
     modification: str | None = None
+    target: Provision | None = None
+
+    @property
+    def final_provision(self) -> Provision:
+        """Return what it will have once EC2 has ended its modification; what it has if there is none."""
+        return self.target if self.is_changing and self.target is not None else self.provision
 
     @property
     def is_raised(self) -> bool:
-        """Return whether it has more than at the launch."""
-        return any(now > before for now, before in zip(self.provision, self.launch_provision, strict=True))
+        """Return whether it has more than at the launch and keeps it, or is getting more."""
+        return self._is_above_launch(self.final_provision)
+
+    @property
+    def is_restored(self) -> bool:
+        """Return whether EC2 shows no more than at the launch, neither now nor at the end of its modification."""
+        return not self.is_raised and not self._is_above_launch(self.provision)
+
+    def _is_above_launch(self, provision: Provision) -> bool:
+        return any(now > before for now, before in zip(provision, self.launch_provision, strict=True))
 
     @property
     def is_changing(self) -> bool:
@@ -100,7 +120,7 @@ class BoostState(Struct, frozen=True, kw_only=True):
 
     @property
     def raised(self) -> dict[str, CacheVolume]:
-        """Return the volumes that have more than at the launch."""
+        """Return the volumes that have more than at the launch, or are getting more."""
         return {name: volume for name, volume in self.volumes.items() if volume.is_raised}
 
     @property
@@ -144,7 +164,8 @@ class BoostState(Struct, frozen=True, kw_only=True):
     def basis(self) -> Basis:
         """Return the facts that a proposal is made from."""
         return {
-            f"volume {name}": f"{provision_text(volume.provision)}, {'' if name in self.ways_back else 'not '}scheduled"
+            f"volume {name}": f"{provision_text(volume.final_provision)}, {'' if name in self.ways_back else 'not '}"
+            "scheduled"
             for name, volume in self.volumes.items()
         }
 
@@ -165,6 +186,8 @@ RETRY: Final = {"MaximumEventAgeInSeconds": 24 * 3600, "MaximumRetryAttempts": 1
 """The most that EventBridge Scheduler allows."""
 AT: Final = "at(%Y-%m-%dT%H:%M:%S)"
 NO_GROUP: Final = "ResourceNotFoundException"
+CHANGING: Final = "IncorrectModificationState"
+"""EC2's code for a volume whose last modification is not completed."""
 
 
 class ClusterBoost(Struct, frozen=True, kw_only=True):
@@ -187,42 +210,39 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
             return BoostState(volumes=self._volumes(), ways_back=self._ways_back())
 
     def _volumes(self) -> dict[str, CacheVolume]:
-        aws, described, modifications = self.aws, list[Any](), dict[str, Any]()
+        aws = self.aws
         nodes = core_nodes(aws, self.cluster_id, "RUNNING")
         names = [volume["VolumeId"] for node in nodes for volume in node.get("EbsVolumes", ())]
-        if names:
-            attached = entries(aws.ec2.get_paginator("describe_volumes"), "Volumes", VolumeIds=names)
-            described = [one for one in attached if one["Size"] == self.size_gib and one["VolumeType"] == "gp3"]
-        if described:
-            # A filter is used because EC2 refuses the ids of volumes that were never modified.
-            filters = [{"Name": "volume-id", "Values": [volume["VolumeId"] for volume in described]}]
-            paginator = aws.ec2.get_paginator("describe_volumes_modifications")
-            changes = entries(paginator, "VolumesModifications", Filters=filters)
-            modifications = {entry["VolumeId"]: entry for entry in changes}
+        # EC2 refuses the ids of volumes that were never modified, or that are gone; a filter passes them over.
+        described = filtered(aws.ec2.get_paginator("describe_volumes"), "Volumes", "volume-id", names)
+        paginator = aws.ec2.get_paginator("describe_volumes_modifications")
+        changes = filtered(paginator, "VolumesModifications", "volume-id", names)
+        modifications: dict[str, Any] = {entry["VolumeId"]: entry for entry in changes}
         volumes = {}
         for volume in described:
+            if volume["Size"] != self.size_gib or volume["VolumeType"] != "gp3":
+                continue
             latest = modifications.get(volume["VolumeId"], {})
-            provision = (volume.get("Throughput") or INCLUDED_MIB_S, volume.get("Iops") or INCLUDED_IOPS)
-            volumes[volume["VolumeId"]] = CacheVolume(
-                provision=provision,
+            known = CacheVolume(
+                provision=_provision(volume, ""),
                 launch_provision=self.launch_provision,
-                usd_per_hour=self.usd_per_hour(provision),
                 modified_at=latest["StartTime"].timestamp() if latest else None,
                 modification=latest.get("ModificationState"),
+                target=_provision(latest, "Target") if latest else None,
             )
+            volumes[volume["VolumeId"]] = replace(known, usd_per_hour=self.usd_per_hour(known.final_provision))
         return dict(sorted(volumes.items()))
 
     def _ways_back(self) -> dict[str, WayBack]:
-        aws, ways = self.aws, dict[str, WayBack]()
-        try:
+        aws, ways, schedules = self.aws, dict[str, WayBack](), list[Any]()
+        with suppress_codes({NO_GROUP}):
             paginator = aws.scheduler.get_paginator("list_schedules")
             names = [schedule["Name"] for schedule in entries(paginator, "Schedules", GroupName=self.group)]
-        except ClientError as error:
-            if error_code(error) != NO_GROUP:
-                raise
-            return {}
-        for name in names:
-            schedule: Any = aws.scheduler.get_schedule(GroupName=self.group, Name=name)
+            for name in names:
+                # A schedule that fires deletes itself.
+                with suppress_codes({NO_GROUP}):
+                    schedules.append((name, aws.scheduler.get_schedule(GroupName=self.group, Name=name)))
+        for name, schedule in schedules:
             call = json.loads(schedule["Target"]["Input"])
             way = WayBack(
                 at=datetime.strptime(schedule["ScheduleExpression"], AT).replace(tzinfo=UTC).timestamp(),
@@ -269,11 +289,13 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
                     if error_code(error) != NO_GROUP:
                         raise
 
-    def modify(self, volume: str, provision: Provision) -> None:
-        """Give a volume this provision now. Raises OperationFailed."""
+    def modify(self, volume: str, provision: Provision) -> bool:
+        """Give a volume this provision now, or return False while EC2 changes it. Raises OperationFailed."""
         throughput_mib_s, iops = provision
-        with translated(f"could not modify {volume}", AGAIN):
+        with translated(f"could not modify {volume}", AGAIN), suppress_codes({CHANGING}):
             self.aws.ec2.modify_volume(VolumeId=volume, Throughput=throughput_mib_s, Iops=iops)
+            return True
+        return False
 
     def refuse_undeployed(self) -> None:
         """Raise Refused for a cluster that an earlier version deployed, without the role of the schedules."""
@@ -294,6 +316,11 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
             if resource["LogicalResourceId"] == BOOST_ROLE:
                 return f"arn:{aws.partition}:iam::{aws.account}:role/{resource['PhysicalResourceId']}"
         return ""
+
+
+def _provision(described: Mapping[str, Any], prefix: str) -> Provision:
+    """Return throughput and IOPS of a volume, or of its modification; EC2 leaves out what a gp3 volume includes."""
+    return described.get(f"{prefix}Throughput") or INCLUDED_MIB_S, described.get(f"{prefix}Iops") or INCLUDED_IOPS
 
 
 def read_boost(aws: Aws, launch: Launch, cluster: DescribedCluster) -> BoostState | None:
@@ -349,14 +376,19 @@ class BoostControl(Protocol):
     def unschedule(self, volume: str) -> None:
         """Delete the schedules of a volume, if it has any."""
 
-    def modify(self, volume: str, provision: Provision) -> None:
-        """Give a volume this provision now."""
+    def modify(self, volume: str, provision: Provision) -> bool:
+        """Give a volume this provision now, or return False while EC2 changes it."""
 
 
 class BoostPatience(Struct, frozen=True, kw_only=True):
-    """How long to wait until EC2 accepts a modification, and the pauses between two checks, in seconds."""
+    """How long to wait until EC2 has restored all volumes, and the pauses between two checks, in seconds.
+
+    `consistency` is how long EC2 may take to show what it has accepted.
+    """
 
     modifiable: float = 900.0  # judgement: beyond that it takes hours, and the schedules restore the volume
+    # judgement: EC2's guide speaks of seconds to five minutes; what lags longer keeps its schedules at the next run.
+    consistency: float = 60.0
     first_poll: float = 1.0
     poll: float = 15.0
 
@@ -367,6 +399,7 @@ class CacheBoost(Struct, frozen=True, kw_only=True):
     control: BoostControl
     provision: Provision
     seconds: float
+    patience: BoostPatience = BoostPatience()
     clock: Callable[[], float] = time.time
 
     def check(self, state: BoostState) -> None:
@@ -425,26 +458,38 @@ class CacheBoost(Struct, frozen=True, kw_only=True):
             if volume is None or volume.is_raised:
                 continue
             self._certain(name, state)
-            self.control.modify(name, self.provision)
-            raised += 1
-            say(f"{name} raised")
-        end = self.control.state().ends_at
+            # If EC2 changes the volume already, an interrupted boost may have raised it, which EC2 does not show yet.
+            if self.control.modify(name, self.provision):
+                raised += 1
+                say(f"{name} raised")
+        for _ in turns(self.patience.consistency, self.patience.first_poll, self.patience.poll):
+            state = self.control.state()
+            if state.raised.keys() == state.volumes.keys():
+                break
+        else:
+            raise OperationFailed.of(
+                where=", ".join(state.volumes.keys() - state.raised.keys()),
+                what=f"is not raised after {self.patience.consistency:,.0f} s",
+                why="EC2 does not show the increase",
+                fix="run the same command again; if it is raised later, its schedules restore it",
+            )
         already = "" if raised else "all of them were raised before; "
-        return f"{already}{raised} volumes raised until {moment(end)}" if end else f"{already}{raised} volumes raised"
+        return f"{already}{raised} volumes raised until {moment(state.ends_at)}" if state.ends_at else "no volumes"
 
     def _certain(self, name: str, state: BoostState) -> None:
         """Raise OperationFailed if no schedule would restore the volume to its present or earlier provision."""
         volume, way = state.volumes.get(name), state.ways_back.get(name)
         if volume is None:
             return
-        is_right = way is not None and (volume.is_raised or way.provision == volume.provision)
-        if way is None or not is_right or way.at < self.clock() + MARGIN_SECONDS:
-            raise OperationFailed.of(
-                where=name,
-                what="was not raised",
-                why="no schedule would restore it" if way is None else f"its schedule fires at {moment(way.at)}",
-                fix="run the same command again",
-            )
+        if way is None:
+            why = "no schedule would restore it"
+        elif not volume.is_raised and way.provision != volume.provision:
+            why = f"its schedule would give it {provision_text(way.provision)}"
+        elif way.at < self.clock() + MARGIN_SECONDS:
+            why = f"its schedule fires at {moment(way.at)}"
+        else:
+            return
+        raise OperationFailed.of(where=name, what="was not raised", why=why, fix="run the same command again")
 
 
 class BoostEnd(Struct, frozen=True, kw_only=True):
@@ -471,41 +516,50 @@ class BoostEnd(Struct, frozen=True, kw_only=True):
         return f"{len(state.raised)} raised volumes"
 
     def _back(self, say: Say) -> str:
-        count = 0
-        for name in self.control.state().volumes:
-            reported = ""
-            # Wait for a volume that EC2 is still changing.
-            for _ in turns(self.patience.modifiable, self.patience.first_poll, self.patience.poll):
-                state = self.control.state()
-                volume = state.volumes.get(name)
-                if volume is None or not volume.is_raised:
-                    break
-                if not volume.is_changing:
-                    self.control.modify(name, _before(volume, state.ways_back.get(name)))
-                    count += 1
-                    break
-                if volume.modification != reported:
-                    reported = str(volume.modification)
-                    say(f"{name} is {reported}: EC2 modifies it once that has ended")
-            else:
+        """Modify each raised volume once, as soon as EC2 accepts it, and wait until EC2 shows that all are restored."""
+        accepted, reported, waiting = set[str](), "", list[str]()
+        for _ in turns(self.patience.modifiable, self.patience.first_poll, self.patience.poll):
+            state = self.control.state()
+            waiting = [name for name, volume in state.volumes.items() if not volume.is_restored]
+            if not waiting:
+                return f"{len(accepted)} volumes restored"
+            for name in waiting:
+                volume = state.volumes[name]
+                if volume.is_changing or name in accepted:
+                    continue
+                if self.control.modify(name, _before(volume, state.ways_back.get(name))):
+                    accepted.add(name)
+            changes = sorted({state.volumes[name].modification or "raised" for name in waiting})
+            text = f"waiting for {len(waiting)} volumes that EC2 describes as {' or '.join(changes)}"
+            if text != reported:
+                reported = text
+                say(text)
+        raise OperationFailed.of(
+            where=", ".join(waiting),
+            what=f"is still {' or '.join(changes)} after {self.patience.modifiable / 60:,.0f} minutes",
+            why="EC2 modifies a volume only once its last modification is completed, which can take hours",
+            fix="no action is needed: its schedules try again within 10 minutes, after 6 hours and after 24; or"
+            " run the same command again later",
+        )
+
+    def _clean(self, say: Say) -> str:
+        """Delete the schedules once EC2 has shown for a while that no volume is raised: its descriptions may lag."""
+        state = self.control.state()
+        if not state.ways_back:
+            return "there are none"
+        say(f"looking for {self.patience.consistency:,.0f} s whether EC2 shows another increase")
+        for _ in turns(self.patience.consistency, self.patience.first_poll, self.patience.poll):
+            state = self.control.state()
+            for name, volume in state.volumes.items():
+                if volume.is_restored:
+                    continue
+                at = "" if volume.modified_at is None else f", which began at {moment(volume.modified_at)}"
                 raise OperationFailed.of(
                     where=name,
-                    what=f"is still {reported} after {self.patience.modifiable / 60:,.0f} minutes",
-                    why="EC2 modifies a volume only once its last modification is completed, which can take hours",
-                    fix="no action is needed: its schedules try again within 10 minutes, after 6 hours and after 24; or"
-                    " run the same command again later",
+                    what=f"is raised to {provision_text(volume.final_provision)}, so the schedules stay",
+                    why=f"EC2 shows a modification{at}; it showed none when this command had restored the volumes",
+                    fix="run the same command again",
                 )
-        return f"{count} volumes restored"
-
-    def _clean(self, _: Say) -> str:
-        state = self.control.state()
-        if state.raised:
-            raise OperationFailed.of(
-                where=", ".join(state.raised),
-                what="is raised again",
-                why="another command or person has raised it since",
-                fix="run the same command again",
-            )
         for name in state.ways_back:
             self.control.unschedule(name)
         return f"the schedules of {len(state.ways_back)} volumes deleted"

@@ -19,7 +19,7 @@ from warmbase.dashboards.boards import REQUESTS_TITLE, boards
 from warmbase.dashboards.graph import CLUSTER_ID, Graph
 from warmbase.environments.names import cluster_stack, emr_cluster_name, network_stack
 from warmbase.ground.errors import Drifted, OperationFailed
-from warmbase.operations.aws.clients import Aws, entries
+from warmbase.operations.aws.clients import Aws, entries, filtered
 from warmbase.operations.cluster.alarms import METRIC_SECONDS, AlarmTest, read_topics, topic_faults
 from warmbase.operations.cluster.caches import NAMESPACE
 from warmbase.operations.cluster.drift import stack_edits
@@ -83,8 +83,8 @@ def launch_checks(context: VerificationContext) -> Iterator[CheckResult]:
     )
 
     if context.instances:
-        filters = [{"Name": "instance-id", "Values": context.instances}]
-        reservations = entries(aws.ec2.get_paginator("describe_instances"), "Reservations", Filters=filters)
+        paginator = aws.ec2.get_paginator("describe_instances")
+        reservations = filtered(paginator, "Reservations", "instance-id", context.instances)
         nodes = [node for reservation in reservations for node in reservation["Instances"]]
         lax = [node["InstanceId"] for node in nodes if node.get("MetadataOptions", {}).get("HttpTokens") != "required"]
         # A cluster that does not encrypt its disks uses only one of the two names.
@@ -121,8 +121,8 @@ def launch_checks(context: VerificationContext) -> Iterator[CheckResult]:
         ).result(cluster.state, good=runs(context))
 
     if environment.encrypt_local_disks and context.instances:
-        filters = [{"Name": "attachment.instance-id", "Values": context.instances}]
-        volumes = entries(aws.ec2.get_paginator("describe_volumes"), "Volumes", Filters=filters)
+        attached = aws.ec2.get_paginator("describe_volumes")
+        volumes = filtered(attached, "Volumes", "attachment.instance-id", context.instances)
         plain = [volume["VolumeId"] for volume in volumes if not volume["Encrypted"]]
         row = "With `EnableEbsEncryption`, EBS itself encrypts the volumes"
         yield Check(
