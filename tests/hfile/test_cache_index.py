@@ -165,8 +165,12 @@ def test_a_length_that_was_changed_is_an_error(directory: Path, some: list[Block
         (b"V2UF" + struct.pack(">qq", 10, 2) + delimited(entry(Block(NAMES[0], 1, 2))), "has 1 of 2 messages"),
         (
             b"V2UF" + struct.pack(">qq", 10, 1) + delimited(entry(Block(NAMES[0], 1, 2)) + b"x"),
-            "bytes that are no entry",
+            "its entries have lengths for 65 bytes and are 66 bytes long",
         ),
+        (b"PBUF" + varint(2**35 - 1), "message 1, before byte 9, is cut off or has no length"),
+        (b"PBUF" + delimited(10 * b"\xff" + b"\x01"), "before byte 10 of a message is longer than 10 bytes"),
+        (b"PBUF" + delimited(b"\x08" + 9 * b"\xff" + b"\x01" + 5 * b"\xff"), "does not end where its last field does"),
+        (b"PBUF" + delimited(b"\n" * 2**20), "its entries have lengths for 0 bytes and are 1048576 bytes long"),
     ],
 )
 def test_damage_is_named(tmp_path: Path, content: bytes, message: str) -> None:

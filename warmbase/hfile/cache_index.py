@@ -9,6 +9,7 @@ the distinct ones.
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 import sys
@@ -26,19 +27,18 @@ BACKING_MAP = 5
 LAST_BYTE = 0x80  # a number's bytes below this one end it
 WITH_LENGTH = 2  # protobuf's wire type of strings and messages
 
-VARINT = rb"[\x80-\xff]*[\x00-\x7f]"
+LONGEST_VARINT = 10  # protobuf writes 64 bits in at most ten bytes; a longer run of bytes is damage
+VARINT = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
 LENGTH = rb"[\x80-\xff]?[\x00-\x7f]"
 # The key: hfilename, offset, block_type, primary_replica_block; later releases add region_name, family_name, archived.
 # The value: offset, length, access_counter, deserialiser_index, priority, cachedTime, disk_size_with_header.
-# Two groups: the lengths of entry, key and name with the name, and the value until its length. A byte that belongs to
-# no entry matches alone, with empty groups.
+# Two groups: the lengths of entry, key and name with the name, and the value until its length.
 ENTRY = re.compile(
     rb"(\n%(length)s\n%(length)s\n%(length)s[!-~]+)\x10%(varint)s\x18%(varint)s\x20[\x00\x01]"
     rb"(?:\x2a(?:\x20[0-9a-f]{32}|\x0a[0-9]{10}))?(?:\x32%(length)s[!-~]+?)?(?:\x38[\x00\x01])?"
     rb"(\x12%(length)s\x08%(varint)s\x10%(varint)s)\x18%(varint)s\x20%(varint)s\x28%(varint)s\x30%(varint)s"
-    rb"(?:\x38%(varint)s)?|[\x00-\xff]" % {b"length": LENGTH, b"varint": VARINT}
+    rb"(?:\x38%(varint)s)?" % {b"length": LENGTH, b"varint": VARINT}
 )
-NO_ENTRY = (b"", b"")
 
 
 class DamagedIndex(ValueError):
@@ -64,8 +64,6 @@ def cached_files(index: Path, index_format: str) -> dict[str, CachedFile]:
         for number, message in enumerate(messages(file, index_format), 1):
             area = backing_map(message, number)
             entries.update(ENTRY.findall(area))
-            if NO_ENTRY in entries:
-                raise DamagedIndex(f"message {number} has bytes that are no entry of a block")
             total_bytes += len(area)
     return summed(entries, total_bytes)
 
@@ -105,11 +103,10 @@ def next_message(file: BinaryIO, number: int) -> bytes | None:
             return None
         length |= (byte[0] & 0x7F) << (7 * position)
         if byte[0] < LAST_BYTE:
-            message = file.read(length)
             # Every chunk has at least one block, so an empty message is a hole in the file.
-            if len(message) < length or not length:
+            if not 0 < length <= os.fstat(file.fileno()).st_size - file.tell():
                 break
-            return message
+            return file.read(length)
     raise DamagedIndex(f"message {number}, before byte {file.tell()}, is cut off or has no length")
 
 
@@ -139,14 +136,14 @@ def backing_map(message: bytes, number: int) -> bytes:
 
 def varint(text: bytes, position: int) -> tuple[int, int]:
     """Return the number at that position and the position after it. Raises IndexError at the end of the text."""
-    number, shift = 0, 0
-    while True:
+    number = 0
+    for shift in range(0, 7 * LONGEST_VARINT, 7):
         byte = text[position]
         position += 1
         number |= (byte & 0x7F) << shift
         if byte < LAST_BYTE:
             return number, position
-        shift += 7
+    raise DamagedIndex(f"a number before byte {position} of a message is longer than {LONGEST_VARINT} bytes")
 
 
 def summed(entries: Mapping[tuple[bytes, bytes], int], total_bytes: int) -> dict[str, CachedFile]:

@@ -30,10 +30,19 @@ from warmbase.ground.units import GIB, TIB
 from warmbase.reports.explorer.answer import PENDING, answer
 from warmbase.reports.explorer.page_file import page_files
 from warmbase.reports.explorer.planner import MOST_PAGES, Planner, Question, Superseded, _state
-from warmbase.reports.explorer.server import ExplorerServer
+from warmbase.reports.explorer.server import MOST_BYTES, ExplorerServer, Handler
 from warmbase.reports.explorer.subject import State, Subject
 
 JSON = {"Content-Type": "application/json"}
+GUARDS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
 ORDERS_NAME = ORDERS.removeprefix("workload.tables.").removesuffix(".")
 
 
@@ -91,9 +100,7 @@ def test_the_page_and_its_files_are_sent_with_a_strict_policy(server: ExplorerSe
     for name in ("", *page_files()):
         status, headers, content = request(server, "GET", f"/{server.token}/{name}")
         assert (status, bool(content)) == (200, True)
-        assert headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self'")
-        assert "unsafe" not in headers["Content-Security-Policy"]
-        assert headers["Cache-Control"] == "no-store"
+        assert dict(headers).items() >= GUARDS.items()
 
 
 def test_the_page_has_no_inline_script_and_no_inline_style(server: ExplorerServer) -> None:
@@ -104,7 +111,8 @@ def test_the_page_has_no_inline_script_and_no_inline_style(server: ExplorerServe
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/{token}", "/{token}/prod.yaml", "/{token}/../answer.py", "/{token}/page/main.js", "/x/main.js",
+    ["/", "/{token}", "/{token}x/", "/x{token}/", "/{token}/main.js/", "//main.js", "/{token}/prod.yaml",
+     "/{token}/../answer.py", "/{token}/page/main.js", "/x/main.js",
      "/{token}/types.d.ts", "/{token}/%2e%2e/server.py", "/{token}/main.js?x=1"],
 )  # fmt: skip
 def test_no_other_path_is_answered(server: ExplorerServer, path: str) -> None:
@@ -125,6 +133,8 @@ def test_a_token_is_long_and_differs_each_time(server: ExplorerServer) -> None:
         ({"Host": "localhost:{port}"}, 200),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "https://127.0.0.1:{port}"}, 403),
+        ({"Origin": "http://127.0.0.1"}, 403),
         ({"Origin": "http://127.0.0.1:{port}"}, 200),
         ({"Content-Type": "text/plain"}, 415),
         ({"Content-Length": "20000"}, 413),
@@ -153,20 +163,77 @@ def test_the_server_asks_no_name_service(server: ExplorerServer, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "reason"),
     [
-        "",
-        "[]",
-        "{",
-        '{"page": 1}',
-        '{"page": "p", "number": 1, "values": {"a": 1}}',
-        "[" * 9000,
-        '{"page": "p", "number": 1, "values": {}, "column": "gp3"}',
-        '{"page": "p", "number": 1, "values": {}, "column": 1}',
+        ("", "Input data was truncated"),
+        ("[]", "Expected `object`, got `array`"),
+        ("{", "Input data was truncated"),
+        ('{"page": 1}', "Expected `str`, got `int` - at `$.page`"),
+        ('{"page": "p", "number": 1, "values": {"a": 1}}', "Expected `str`, got `int` - at `$.values[...]`"),
+        (f'{{"page": {"[" * 9000}', "Expected `str`, got `array`"),
+        (f'{{"other": {"[" * 9000}', "maximum recursion depth exceeded"),
+        (
+            '{"page": "p", "number": 1, "values": {"a": "\\ud800 alone"}}',
+            "unexpected end of escaped utf-16 surrogate",
+        ),
+        ('{"page": "p", "number": 1, "values": {}, "column": "gp3"}', "there is no such column"),
+        ('{"page": "p", "number": 1, "values": {}, "column": 1}', "Expected `str`, got `int` - at `$.column`"),
     ],
 )
-def test_any_other_body_is_a_bad_request(server: ExplorerServer, body: str) -> None:
-    assert request(server, "POST", f"/{server.token}/plan", body=body)[0] == 400
+def test_any_other_body_is_a_bad_request(
+    server: ExplorerServer, body: str, reason: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    status, _, content = request(server, "POST", f"/{server.token}/plan", body=body)
+    assert (status, capfd.readouterr().err) == (400, "")
+    assert reason in content.decode()
+
+
+def statuses(server: ExplorerServer, head: str, body: str) -> list[str]:
+    """Return the statuses of the answers on one connection; the body ends in a request that would close it."""
+    text = f"{head}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    with socket.create_connection(("127.0.0.1", server.server_port), HANG_SECONDS) as connection:
+        connection.sendall(text.encode())
+        return re.findall(r"HTTP/1\.1 (\d+)", connection.makefile("rb").read().decode())
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("POST {path}/plan HTTP/1.1\r\nContent-Type: application/json\r\nHost: evil.example", "403"),
+        ("POST {path}/plan HTTP/1.1\r\nContent-Type: text/plain\r\n{host}", "415"),
+        ("POST {path}/other HTTP/1.1\r\nContent-Type: application/json\r\n{host}", "404"),
+        ("POST {path}x/plan HTTP/1.1\r\nContent-Type: application/json\r\n{host}", "404"),
+        ("POST {path}/plan HTTP/1.1\r\nContent-Type: application/json\r\n{host}\r\nTransfer-Encoding: chunked", "411"),
+        ("POST {path}/plan HTTP/1.1\r\nContent-Type: application/json\r\n{host}\r\nContent-Length: x", "413"),
+        ("GET {path}/main.js HTTP/1.1\r\n{host}", "400"),
+        ("PUT {path}/main.js HTTP/1.1\r\n{host}", "501"),
+    ],
+)
+def test_the_body_of_a_refused_request_is_no_request(server: ExplorerServer, head: str, status: str) -> None:
+    host = f"Host: 127.0.0.1:{server.server_port}"
+    path = f"/{server.token}"
+    inside = f"GET {path}/main.js HTTP/1.1\r\n{host}\r\nConnection: close\r\n\r\n"
+    assert statuses(server, head.format(path=path, host=host), inside) == [status]
+
+
+def test_a_connection_serves_several_requests(server: ExplorerServer) -> None:
+    host = f"Host: localhost:{server.server_port}"
+    question = f"POST /{server.token}/price HTTP/1.1\r\nContent-Type: application/json\r\n{host}"
+    last = f"GET /{server.token}/ HTTP/1.1\r\n{host}\r\nConnection: close"
+    body = json.dumps({"page": "kept", "number": 1, "values": {}})
+    assert statuses(server, f"{question}\r\nContent-Length: {len(body)}\r\n\r\n{body}{last}", "") == ["200", "200"]
+
+
+def test_the_longest_body_is_read_and_a_longer_one_is_not(server: ExplorerServer) -> None:
+    body = json.dumps({"page": "p", "number": 1, "values": {}})
+    for length, status in ((MOST_BYTES, 200), (MOST_BYTES + 1, 413)):
+        assert request(server, "POST", f"/{server.token}/price", body=body.ljust(length))[0] == status
+    assert MOST_BYTES <= 2**16
+
+
+def test_only_this_machine_reaches_the_server_and_none_holds_a_connection(server: ExplorerServer) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+    assert Handler.timeout <= 60
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "HEAD"])
@@ -428,6 +495,16 @@ def test_only_the_latest_pages_are_remembered(planner: Planner) -> None:
     for number in range(2 * MOST_PAGES):
         planner.register(f"page {number}", 1)
     assert len(planner._newest) == MOST_PAGES
+
+
+def test_the_oldest_answer_is_forgotten(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answers.clear()
+    monkeypatch.setattr("warmbase.reports.explorer.server.MOST_ANSWERS", 2)
+    monkeypatch.setattr(Planner, "answer", lambda *_: b"{}")
+    for stored in range(1, 5):
+        post(server, "price", {"workload.stored": f"{stored} GiB"})
+    assert [key[2] for key in server.answers] == [("workload.stored", f"{stored} GiB") for stored in (3, 4)]
+    server.answers.clear()
 
 
 def test_an_answer_is_computed_once(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:

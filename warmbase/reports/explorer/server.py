@@ -5,7 +5,6 @@ It sends the files of the page, and answers requests for plans. A request cannot
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import sys
@@ -19,6 +18,7 @@ from socketserver import TCPServer
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.json import decode
 
 from warmbase.reports.explorer.answer import ANSWERS
 from warmbase.reports.explorer.page_file import HTML, TYPES, page_files, served_page
@@ -55,34 +55,23 @@ HEADERS: Final[Mapping[str, str]] = {
 
 
 class Refusal(Exception):
-    """A request that the server refuses, with the status of the response."""
+    """A request that the server refuses, with the status of the response, and the reason if that says too little."""
 
-    def __init__(self, status: HTTPStatus) -> None:
+    def __init__(self, status: HTTPStatus, reason: str = "") -> None:
         self.status = status
-        super().__init__(status.phrase)
+        super().__init__(reason or status.phrase)
 
 
 class PageRequest(Struct, frozen=True, kw_only=True):
-    """One request of a page: `number` rises with every change, and its values are those that differ from the file."""
+    """The body of a request: `number` rises with every change of the page; values are those that differ from the file.
+
+    `column` is a column of `warmbase compare`.
+    """
 
     page: str
     number: int
-    question: Question
-
-    @classmethod
-    def parse(cls, kind: str, content: bytes) -> PageRequest:
-        """Return the request for a kind of answer in a body. Raises Refusal if the body is malformed."""
-        try:
-            body = json.loads(content)
-            values, page, number, column = body["values"], body["page"], body["number"], body.get("column", "")
-        except (ValueError, LookupError, TypeError, RecursionError):
-            raise Refusal(HTTPStatus.BAD_REQUEST) from None
-        has_values = isinstance(values, dict) and all(isinstance(value, str) for value in values.values())
-        is_text = has_values and isinstance(page, str) and isinstance(column, str)
-        if not is_text or not isinstance(number, int):
-            raise Refusal(HTTPStatus.BAD_REQUEST)
-        question = Question(kind=kind, values=values, column=column)
-        return cls(page=page, number=number, question=question)
+    values: Mapping[str, str]
+    column: str = ""
 
 
 class ExplorerServer(ThreadingHTTPServer):
@@ -131,9 +120,9 @@ class ExplorerServer(ThreadingHTTPServer):
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
-    def answer(self, request: PageRequest) -> bytes:
-        """Return an answer as JSON. Raises Superseded if the page has sent a newer request."""
-        question = request.question
+    def answer(self, kind: str, request: PageRequest) -> bytes:
+        """Return an answer of this kind as JSON. Raises Superseded if the page has sent a newer request."""
+        question = Question(kind=kind, values=request.values, column=request.column)
         for planner in (self.headline, self.background):
             planner.register(request.page, request.number)
         planner = self.headline if question.kind in HEADLINES else self.background
@@ -170,12 +159,14 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._send(HTTPStatus.OK, *content())
         except Superseded:
-            self._refuse(HTTPStatus.CONFLICT)
+            self._refuse(Refusal(HTTPStatus.CONFLICT))
         except Refusal as refusal:
-            self._refuse(refusal.status)
+            self._refuse(refusal)
 
     def _file(self) -> tuple[str, bytes]:
         name = self._name() or HTML
+        if self.headers.get("Content-Length", "0") != "0":
+            raise Refusal(HTTPStatus.BAD_REQUEST, "a request for a file has no content")
         if name not in self.server.files:
             raise Refusal(HTTPStatus.NOT_FOUND)
         return TYPES[PurePath(name).suffix], self.server.files[name]
@@ -189,13 +180,18 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         if not LENGTH.fullmatch(length) or int(length) > MOST_BYTES:
             raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        request = PageRequest.parse(kind, self.rfile.read(int(length)))
-        if request.question.column not in {"", *self.server.subject.engine.columns}:
-            raise Refusal(HTTPStatus.BAD_REQUEST)
-        return JSON, self.server.answer(request)
+        try:
+            request = decode(self.rfile.read(int(length)), type=PageRequest)
+        except (ValueError, RecursionError) as error:
+            raise Refusal(HTTPStatus.BAD_REQUEST, str(error)) from None
+        if request.column not in {"", *self.server.subject.engine.columns}:
+            raise Refusal(HTTPStatus.BAD_REQUEST, "there is no such column")
+        return JSON, self.server.answer(kind, request)
 
     def _name(self) -> str:
         """Return the last part of the path. Raises Refusal for another host, another origin, or a wrong token."""
+        if "Transfer-Encoding" in self.headers:
+            raise Refusal(HTTPStatus.LENGTH_REQUIRED)
         names = self.server.names
         origin = self.headers.get("Origin")
         if self.headers.get("Host") not in names or (origin and origin.removeprefix("http://") not in names):
@@ -205,10 +201,10 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(HTTPStatus.NOT_FOUND)
         return rest[0]
 
-    def _refuse(self, status: HTTPStatus) -> None:
+    def _refuse(self, refusal: Refusal) -> None:
         # The connection would parse a body that was not read as the next request.
         self.close_connection = True
-        self._send(status, "text/plain; charset=utf-8", f"{status.phrase}\n".encode())
+        self._send(refusal.status, "text/plain; charset=utf-8", f"{refusal}\n".encode())
 
     def _send(self, status: HTTPStatus, content_type: str, content: bytes) -> None:
         headers = {"Content-Type": content_type, "Content-Length": str(len(content)), **HEADERS}
