@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from textwrap import fill
 from typing import Final
-from xml.sax.saxutils import escape
 
 from warmbase.configurations.launch import Launch
 from warmbase.environments.environment import Kerberos
+from warmbase.ground.markup import xml_comment, xml_text
 from warmbase.ground.units import format_duration
 from warmbase.sizing.server.restart import (
     CALL_P99S,
@@ -32,7 +32,7 @@ def client_site_xml(launch: Launch) -> str:
     p99_seconds = plan.busiest_hour.p99_latency_ms / 1000
     settings = client_settings(plan.restart, p99_seconds, retains=plan.mode.has_bucket_cache)
     properties = "".join(
-        f"{_comment(reason)}  <property>\n    <name>{key}</name>\n    <value>{escape(value)}</value>\n  </property>\n"
+        f"{_comment(reason)}  <property>\n    <name>{key}</name>\n    <value>{xml_text(value)}</value>\n  </property>\n"
         for key, value, reason in (*_properties(settings, p99_seconds), *_authentication(launch.security.kerberos))
     )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n{_comment(BEFORE)}{properties}</configuration>\n'
@@ -93,6 +93,5 @@ def _authentication(kerberos: Kerberos | None) -> tuple[tuple[str, str, str], ..
 
 
 def _comment(text: str) -> str:
-    """Return an XML comment, which must not hold two hyphens in a row."""
-    folded = fill(escape(text).replace("--", "- -"), width=WIDTH, initial_indent="  <!-- ", subsequent_indent="       ")
+    folded = fill(xml_comment(text), width=WIDTH, initial_indent="  <!-- ", subsequent_indent="       ")
     return f"{folded} -->\n"

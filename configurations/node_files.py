@@ -8,10 +8,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import Final
-from xml.sax.saxutils import escape
 
 from warmbase.emr.cluster_spec import Classification, flattened
 from warmbase.environments.environment import Override
+from warmbase.ground.markup import xml_comment, xml_text
 from warmbase.sizing.plan import CoreGroup
 
 
@@ -26,15 +26,15 @@ def hbase_site_xml(classifications: Iterable[Classification], overrides: Iterabl
     """Return `hbase-site.xml` in the order rendered; a comment above each override names its place in the file."""
     places = {override.key: override.where for override in overrides if override.classification == "hbase-site"}
     properties = "".join(
-        f"{_comment(places.get(key))}  <property>\n    <name>{escape(key)}</name>\n    <value>{escape(value)}</value>\n"
-        "  </property>\n"
+        f"{_comment(places.get(key))}  <property>\n    <name>{xml_text(key)}</name>\n"
+        f"    <value>{xml_text(value)}</value>\n  </property>\n"
         for key, value in site_properties(classifications).items()
     )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n{properties}</configuration>\n'
 
 
 def _comment(where: str | None) -> str:
-    return f"  <!-- an override: {escape(where).replace('--', '- -')} -->\n" if where else ""
+    return f"  <!-- an override: {xml_comment(where)} -->\n" if where else ""
 
 
 def exported(rendered: Iterable[Classification]) -> Mapping[str, str]:

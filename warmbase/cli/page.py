@@ -217,7 +217,9 @@ def _widths(table: Table, rows: Sequence[Sequence[Styled]], columns: int) -> lis
         full[number], more = full[number] + share, more - share
     narrowing = [number for number, column in enumerate(table.columns) if not column.whole]
     while (excess := sum(full) - (columns - table.indent)) > 0:
-        widest = max(full[number] for number in narrowing)
+        widest = max((full[number] for number in narrowing), default=1)
+        if widest == 1:
+            break  # a column that stays whole is wider than the page
         second = max((full[number] for number in narrowing if full[number] < widest), default=1)
         numbers = [number for number in narrowing if full[number] == widest]
         for place, number in enumerate(numbers):

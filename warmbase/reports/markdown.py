@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from textwrap import fill
 from typing import Final
 
+from warmbase.ground.units import printable
+
 WIDTH: Final = 125
+MARKED: Final = re.compile(r"([\\`*_\[\]|<>#~])")
+"""Characters that Markdown, or GitHub and GitLab, take for more than text."""
+
+
+def literal(text: str) -> str:
+    """Return the text on one line, with every character that Markdown would take for more than text escaped."""
+    return MARKED.sub(r"\\\1", printable(" ".join(text.split())))
 
 
 def section(*parts: str) -> str:

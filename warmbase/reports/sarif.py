@@ -5,6 +5,7 @@ Source: OASIS SARIF 2.1.0; GitHub documentation, "SARIF support for code scannin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib.metadata import version
@@ -46,7 +47,7 @@ def _result(report: Report, finding: LintFinding, index: int) -> Json:
     subject = f"{place}: " if place else ""
     identity = f"{finding.id} {finding.classification} {finding.property}"
     # The address of the file is relative to the working directory where it is inside.
-    uri = Path(report.source).as_uri() if Path(report.source).is_absolute() else quote(report.source)
+    uri = Path(report.source).as_uri() if Path(report.source).is_absolute() else quote(os.fsencode(report.source))
     return {
         "ruleId": finding.id,
         "ruleIndex": index,

@@ -22,7 +22,7 @@ from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.canary import CONFIRMED, OPEN, REFUTED, STAGES, Verdict, stage_answers, stage_numbers, verdicts
 from warmbase.operations.canary.backstop import MINUTES, Backstop, canary_price
 from warmbase.operations.canary.run import LAST_STAGE, Canary, CanaryRun, StageAnswer, open_run
-from warmbase.reports.markdown import paragraph, section, table
+from warmbase.reports.markdown import literal, paragraph, section, table
 
 STAGE: Final = Page(indent=0, label=27)
 REHEARSED: Final = {CONFIRMED: "played as documented", REFUTED: "played otherwise", OPEN: OPEN}
@@ -153,9 +153,13 @@ def _report(trial: Canary) -> str:
     answers = trial.run.answers()
     judged = verdicts(answers)
     words = REHEARSED if trial.is_rehearsal else {word: word for word in REHEARSED}
-    rows = ((one.statement.what, one.statement.harm, words[one.verdict], one.observation) for one in judged)
+    rows = ((one.statement.what, one.statement.harm, words[one.verdict], literal(one.observation)) for one in judged)
     stages = (
-        (f"{answer.stage} {STAGES[answer.stage].title}", f"{answer.seconds / 60:.0f} min", "; ".join(_findings(answer)))
+        (
+            f"{answer.stage} {STAGES[answer.stage].title}",
+            f"{answer.seconds / 60:.0f} min",
+            literal("; ".join(_findings(answer))),
+        )
         for answer in answers
     )
     about = "A rehearsal on an emulated AWS, which confirms nothing about AWS. " if trial.is_rehearsal else ""

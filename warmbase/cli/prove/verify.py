@@ -24,7 +24,7 @@ from warmbase.operations.verify.check import CheckResult
 from warmbase.operations.verify.services import alarm_test_results
 from warmbase.operations.verify.verification import unsettled
 from warmbase.reports.engine_facet import reports_of
-from warmbase.reports.markdown import paragraph, section, table
+from warmbase.reports.markdown import literal, paragraph, section, table
 
 VERDICTS: Final = {True: "as expected", False: "MISMATCH", None: "unknown"}
 
@@ -107,14 +107,15 @@ def _report(today: str, launch: EngineLaunch, findings: tuple[CheckResult, ...])
     engine = engine_of(launch.environment, plan.cluster)
     nodes = f"{plan.core.count} x {plan.core.instance_type}, {reports_of(engine).platform(plan)}"
     rows = (
-        (finding.check, finding.expected, finding.found, VERDICTS[finding.good], finding.todo) for finding in findings
+        (finding.check, finding.expected, literal(finding.found), VERDICTS[finding.good], finding.todo)
+        for finding in findings
     )
     settings = (
         (
-            one.key,
-            one.value,
-            "none" if one.expected is None else one.expected,
-            one.source,
+            literal(one.key),
+            literal(one.value),
+            "none" if one.expected is None else literal(one.expected),
+            literal(one.source),
             f"{one.server} on {len(one.instances)} nodes",
             one.rank,
             "; ".join(one.effects),

@@ -5,7 +5,6 @@ The page gives the answer in its first line, then what differs. The Markdown has
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -37,7 +36,7 @@ from warmbase.environments.reader import locate, read_environment
 from warmbase.environments.reader.document import load_document
 from warmbase.environments.reader.read import environment_at, environment_of, is_revision, quoted_path
 from warmbase.ground.errors import Infeasible, fix_line
-from warmbase.ground.units import printable
+from warmbase.reports.markdown import literal
 from warmbase.sizing.plan import Warning  # noqa: A004 - the plan's own word
 
 
@@ -104,8 +103,6 @@ def _applied_document(comparison: PlanComparison) -> dict[str, Any] | None:
 MOST_LINES: Final = 60
 FRAME_LINES: Final = 4
 """The lines around the details, which must not follow them without a blank one."""
-MARKED: Final = re.compile(r"([\\`*_\[\]|<>#~])")
-"""Characters that Markdown, or GitHub and GitLab, take for more than text."""
 SIDES: Final = ("", "before", "after")
 
 
@@ -114,18 +111,18 @@ def comparison_markdown(compared: PlanDifferences) -> str:
 
     Each analytics cluster whose plans differ has one line.
     """
-    title = f"**{_text(compared.sources[1])}**: {_text(compared.headline)}"
+    title = f"**{literal(compared.sources[1])}**: {literal(compared.headline)}"
     lines = _bullets(other.headline for other in compared.others)
     if compared.is_empty:
         return "\n".join([title, "", compared.no_difference, *lines])
-    same_nodes = ["", _text(compared.same_nodes)] if compared.same_nodes else []
+    same_nodes = ["", literal(compared.same_nodes)] if compared.same_nodes else []
     details = [
         *_table(SIDES, compared.cost),
         *_bullets(f"{kind}: {names}" for kind, names in compared.applied),
         *_bullets(f"new warning: {warning.message}; {fix_line(warning.fix)}" for warning in compared.new_warnings),
         *_bullets(f"no longer: {warning.message}" for warning in compared.former_warnings),
     ]
-    summary = f"Compared with {_text(compared.sources[0])}: the bill, how the change is applied, and warnings"
+    summary = f"Compared with {literal(compared.sources[0])}: the bill, how the change is applied, and warnings"
     return _page([title, *same_nodes, *lines, *_table(SIDES, compared.figures)], details, summary)
 
 
@@ -137,7 +134,7 @@ def single_markdown(
         *_table(("", "a month"), cost),
         *_bullets(f"{warning.message}; {fix_line(warning.fix)}" for warning in warnings),
     ]
-    top = [f"**{_text(source)}**: {_text(answer)}", *_table(("", "plan"), figures)]
+    top = [f"**{literal(source)}**: {literal(answer)}", *_table(("", "plan"), figures)]
     return _page(top, details, "The bill, and what to watch")
 
 
@@ -146,7 +143,7 @@ def plan_markdown(side: PlanSide, source: str) -> str:
     figures = PlanFigures.of(side.plan) if side.plan else None
     answer = single_headline(figures)
     if figures is None:
-        return f"**{_text(source)}**: {_text(answer)}"
+        return f"**{literal(source)}**: {literal(answer)}"
     return single_markdown(source, answer, figure_rows(figures), cost_rows(figures.cost), figures.warnings)
 
 
@@ -160,19 +157,14 @@ def _page(top: Sequence[str], details: Sequence[str], summary: str) -> str:
 
 
 def _table(headings: Sequence[str], rows: Iterable[Row]) -> list[str]:
-    body = [f"| {' | '.join(map(_text, row))} |" for row in rows]
+    body = [f"| {' | '.join(map(literal, row))} |" for row in rows]
     rule = f"| {' | '.join('---' for _ in headings)} |"
     return ["", f"| {' | '.join(headings)} |", rule, *body] if body else []
 
 
 def _bullets(texts: Iterable[str]) -> list[str]:
-    lines = [f"- {_text(text)}" for text in texts]
+    lines = [f"- {literal(text)}" for text in texts]
     return ["", *lines] if lines else []
-
-
-def _text(text: str) -> str:
-    """Return the text on one line, with every character that Markdown would take for more than text escaped."""
-    return MARKED.sub(r"\\\1", printable(" ".join(text.split())))
 
 
 def comparison_page(compared: PlanDifferences) -> Iterator[Part]:

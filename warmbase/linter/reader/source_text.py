@@ -15,7 +15,6 @@ from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Final
-from xml.sax.saxutils import escape
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +22,7 @@ from msgspec.structs import replace
 from warmbase.emr.cluster_spec import Setting
 from warmbase.ground.errors import InvalidInput
 from warmbase.ground.files import read_regular_file
+from warmbase.ground.markup import xml_text
 
 # judgement: EMR takes some hundred kilobytes of configurations; beyond 4 MiB it is some other file.
 MOST_BYTES: Final = 4 * 2**20
@@ -274,7 +274,7 @@ def written_in(notation: Notation, text: str) -> str:
     """Return the text as that notation writes it."""
     match notation:
         case Notation.XML:
-            return escape(text)
+            return xml_text(text)
         case Notation.YAML_SINGLE:
             return "'" + text.replace("'", "''") + "'"
         case Notation.YAML_PLAIN if PLAIN_YAML.fullmatch(text) and not YAML_WORDS.fullmatch(text):
