@@ -47,6 +47,11 @@ KEY_FORM = r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$"
 ACCOUNT_FORM = r"^[0-9]{12}$"
 OS_FORM = r"^2023\.[0-9]{1,2}\.[0-9]{8}\.[0-9]{1,2}$"
 GROUP_FORM = r"^sg-[0-9a-f]{8,17}$"
+# RFC 5322 without braces, which CloudFormation would fill in.
+MAIL_FORM = r"^[\w.!#$%&'*+/=?^`|~-]+@[\w.-]+$"
+# IAM, whose rules for tags are the narrowest: IAM User Guide, id_tags.
+TAG_FORM = r"[\w .:/=+@-]*"
+MOST_TAG_KEY, MOST_TAG_VALUE = 128, 256
 # The name of a bucket has at most 63 characters, and `warmbase-NAME-root-ACCOUNT-REGION` has 42 besides NAME where the
 # region has 14, like the longest ones. Role names (64) and EMR's WAL workspaces (32) would allow 24 and more.
 NAME_FORM = r"^[a-z][a-z0-9-]{0,20}$"
@@ -92,7 +97,15 @@ def _not_reserved(key: str) -> str:
         raise refuse("AWS keeps tag keys that begin with aws: for itself", "choose a key without aws:, such as owner")
     if key == EMR_TAG:
         raise refuse("every resource has it already, and without it EMR may touch none", "leave it out")
-    return key
+    return _tag(key, MOST_TAG_KEY)
+
+
+def _tag(text: str, most: int = MOST_TAG_VALUE) -> str:
+    if len(text) > most or not re.fullmatch(TAG_FORM, text):
+        raise refuse(
+            f"AWS takes no {quoted(text)} in a tag", f"use letters, digits, blanks and _ . : / = + - @, at most {most}"
+        )
+    return text
 
 
 def _not_empty(value: str) -> str:
@@ -205,7 +218,7 @@ class Alarms(Section):
         None,
         form="a mail address",
         examples=[MAIL],
-        pattern=r"^[^@\s]+@[^@\s]+$",
+        pattern=MAIL_FORM,
     )
 
 
@@ -288,7 +301,7 @@ class EnvironmentFile(Section):
         Security.model_construct(),
         examples=[{"local_disks": True}],
     )
-    tags: dict[Annotated[str, AfterValidator(_not_reserved)], str] = yaml_key(
+    tags: dict[Annotated[str, AfterValidator(_not_reserved)], Annotated[str, AfterValidator(_tag)]] = yaml_key(
         "Tags for every resource, besides warmbase's own.", default_factory=dict, examples=[{"team": "data-platform"}]
     )
     workload: AnyWorkload = yaml_key("The stored data and its reads and writes.", examples=[WORKLOAD])

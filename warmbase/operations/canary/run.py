@@ -164,7 +164,7 @@ def _environment_text(environment: Environment, name: str, *, second: bool = Fal
         "tags": json.dumps({**environment.tags, CANARY_TAG: name}, ensure_ascii=False),
         "storage": "{wal: emr-wal}" if environment.wal is Wal.EMR_WAL else None,
         "security": None if environment.encrypt_local_disks else "{local_disks: false}",
-        "alarms": environment.alarm_email and _flow({"email": environment.alarm_email}),
+        "alarms": environment.alarm_email and _flow({"email": json.dumps(environment.alarm_email)}),
     }
     head = "".join(f"{key}: {value}\n" for key, value in settings.items() if value)
     cluster, primaries = (SECOND, 3) if second else (FIRST, 1)
