@@ -113,7 +113,8 @@ REASONS = {
     "TableBuckets": "Trino asks for the region of a bucket that holds tables",
     "Root": "an analytics cluster never reads or writes HBase's root, whatever prefixes the environment file names",
     "Catalog": "Trino reads which tables there are, and where their files lie, from the Glue Data Catalog",
-    "Logs": "EMR's agent on each node copies its logs there; nothing reads them back",
+    "Logs": "EMR's agent on each node copies its logs there, and the programs of warmbase their answers; a node can"
+    " neither list nor read them",
     "Keys": "EMR encrypts the disks with the environment's key, and HBase the objects of a new root",
     "RootKey": "S3 encrypts the objects of an existing root with the key that the file names; other services and"
     " programs on a node cannot use that key",

@@ -8,6 +8,7 @@ from typing import Final
 from tools.permissions import Permission, Template, codes, endpoint_permissions, roles, shape_templates
 from warmbase.reports.markdown import bullets, paragraph, section, table
 from warmbase.stacks.nag_suppressions import OBJECTS_OF_A_PREFIX, OF_A_WORKSPACE, REASONS
+from warmbase.stacks.storage import NONCURRENT_DAYS
 
 CLAIM_PAGE: Final = "decisions/0009-the-node-claims-the-root.md"
 COLUMNS: Final = ("actions", "resources", "condition", "reason")
@@ -16,7 +17,7 @@ COLUMNS: Final = ("actions", "resources", "condition", "reason")
 def security_page() -> str:
     """Return the page, in Markdown; it synthesises every shape of a deployment."""
     network = shape_templates("new root")["warmbase-env-network"]
-    return section(*_head(), *_clients(), *_roles(), *_network(network), *_findings()) + "\n"
+    return section(*_head(), *_clients(), *_compromises(), *_roles(), *_network(network), *_findings()) + "\n"
 
 
 def _head() -> Iterator[str]:
@@ -93,6 +94,81 @@ def _clients() -> Iterator[str]:
         conflict with EMR's block public access, which applies in public subnets, and warmbase needs a private one.""",
         """A shell on a node, by Session Manager or by an EMR step, has every permission in HBase as well. IAM decides
         who may call `ssm:StartSession`, `ssm:SendCommand` and `elasticmapreduce:AddJobFlowSteps`.""",
+    )
+
+
+def _compromises() -> Iterator[str]:
+    """Yield what somebody can do who controls a part; tests evaluate each permission that is stated here."""
+    yield "## If a part is compromised"
+    yield paragraph(
+        f"""Somebody who controls one of these parts can do the following. The permissions are those of the tables
+        below, and tests evaluate each that this section states. Versions of deleted objects stay for
+        {NONCURRENT_DAYS} days."""
+    )
+    yield "### A core node"
+    yield paragraph(
+        """EMR gives all nodes of a cluster one instance profile, so a core node has every permission of a primary."""
+    )
+    yield bullets(
+        """**The data.** It can read, write and delete the current objects of the root (`s3:GetObject`, `s3:PutObject`,
+        `s3:DeleteObject`). It cannot delete a version (`s3:DeleteObjectVersion`), nor the bucket, nor suspend
+        versioning or shorten the lifecycle of versions, so a new root can be restored within those days. How long an
+        existing root keeps versions is its owner's choice. A replica's node can only read the tables.""",
+        """**The claim.** It can take the claim with a conditional write (`s3:PutObject` with `s3:if-match`), because a
+        primary node must be able to take over, and IAM cannot tell one node from another. It cannot delete the claim
+        (ClaimDeletion), or write it without a condition (ClaimUnconditional); the bucket of a new root refuses that to
+        everybody. What remains: every other node notices within a minute and raises the alarm `claim-foreign`, and
+        with `fencing: stop` they kill HBase. So with `fencing: stop`, one compromised node can stop HBase.""",
+        """**Other nodes.** It cannot send a command to a node (`ssm:SendCommand`), end a cluster
+        (`elasticmapreduce:TerminateJobFlows`), change a volume (`ec2:ModifyVolume`), pass a role (`iam:PassRole`), or
+        read a parameter of the account (`ssm:GetParameter`). Without Kerberos it is HBase's superuser, as is every
+        client; with Kerberos it has the keytab of its own HBase, a superuser too, and can ask the servers of other
+        nodes for anything.""",
+        """**Answers and logs.** It can write below `emr/` in the log bucket, also in place of the logs of another
+        cluster. It cannot list or read the bucket, so it cannot find the answer of another node, which has a random
+        name; and it cannot write the journals of operations (`restarts/`, `heals/`, `tables/`). What remains: it can
+        lie about itself. `verify`, `heal` and `restart` believe what a node says about its own cache. An answer is
+        decoded with its type, and printed without control characters: it can mislead a person, but runs nothing.""",
+        """**Figures.** It can publish figures for any cluster in the namespaces `warmbase` and `CWAgent`
+        (`cloudwatch:PutMetricData`), and so raise a false alarm, or hide a fault of its own. It cannot publish in
+        another namespace, or change an alarm.""",
+        """**Keys and other clusters.** It can use the environment's key (`kms:Decrypt`), which all clusters of the
+        environment share, and read the settings of every cluster of the account and region
+        (`elasticmapreduce:DescribeCluster`). That cannot be narrowed to clusters with our tag: EMR answers about a
+        cluster that it has forgotten, and a claim may name one. So no secret belongs in a classification.""",
+        """**Ways out.** In a new VPC, the endpoints refuse the buckets and the credentials of other accounts. DNS
+        queries and EMR's own logs remain. An existing VPC has its own ways out.""",
+    )
+    yield "### A primary node"
+    yield bullets(
+        """It has the same permissions. In addition, it runs every step: it can answer that tables are disabled, that an
+        export is complete or that HBase has stopped when that is untrue. `teardown` then ends a cluster whose last
+        edits are only in its write-ahead log on HDFS. It compares the claim and EMR's own states itself, and deletes no
+        data of the root.""",
+        """It reads the arguments of steps: names of tables, families and regions, and URLs. None is a secret.""",
+        """With `kerberos: {kdc: cluster}` it holds the realm, so it can act as every user.""",
+    )
+    yield "### A machine of an operator"
+    yield bullets(
+        """It can do what the operator's credentials may: [the permissions of the commands](operations.md#permissions),
+        and through the roles of `cdk bootstrap`, in most accounts, everything that CloudFormation may. Protection from
+        termination and deletion is a brake, which the same credentials release. Use credentials that expire, and allow
+        the roles of `cdk bootstrap` to few.""",
+        """A person may delete the claim, but the bucket of a new root lets nobody write it without a condition. The
+        lock of an environment protects from mistakes: whoever may change it can remove it.""",
+        """Files of others run nothing there. Environment files, inspections, configurations that `lint` reads, and
+        whatever HBase and AWS name are data; a message does not quote a file that such an input names. The launch
+        record, and `cdk.json` of the package, are trusted like the checkout.""",
+    )
+    yield "### A CI job"
+    yield bullets(
+        """The jobs of [docs/ci](ci) have no credentials of AWS. The job that runs code of a branch can only read the
+        repository; a second one, which runs none of it, has the token that may comment, and posts the file of the
+        first. It refuses a link, so that it posts no other file.""",
+        """What remains: the text of the comment is the branch's. On GitHub, the token is that of the run, and a pull
+        request from a fork has none that may write. On GitLab, whoever may push a branch can change the jobs, and take
+        `WARMBASE_GITLAB_TOKEN` if its environment is not protected; with the role Reporter, it reads the project and
+        comments, and cannot push, merge or approve.""",
     )
 
 

@@ -325,6 +325,86 @@ DENIED = [
 ]
 
 
+ANSWER, JOURNAL = f"{LOGS}/emr/j-1/warmbase/state-0.json", f"{LOGS}/tables/j-1.json"
+CLUSTER = ARNS["elasticmapreduce:DescribeCluster"].format("j-2")
+UNCONDITIONAL, DELETION = "role denies: ClaimUnconditional", "role denies: ClaimDeletion"
+STATED: list[tuple[str, bool, Call]] = [
+    (
+        "It can read, write and delete the current objects of the root",
+        True,
+        Call("blue node", "s3:GetObject", STORE_FILE),
+    ),
+    ("`s3:PutObject`, `s3:DeleteObject`)", True, Call("blue node", "s3:PutObject", STORE_FILE, CREATED)),
+    ("`s3:DeleteObject`)", True, Call("blue node", "s3:DeleteObject", STORE_FILE)),
+    ("It cannot delete a version", False, Call("blue node", "s3:DeleteObjectVersion", STORE_FILE)),
+    ("nor the bucket", False, Call("blue node", "s3:DeleteBucket", ROOT)),
+    ("nor suspend versioning", False, Call("blue node", "s3:PutBucketVersioning", ROOT)),
+    ("shorten the lifecycle of versions", False, Call("blue node", "s3:PutLifecycleConfiguration", ROOT)),
+    ("A replica's node can only read the tables", True, Call("green node", "s3:GetObject", STORE_FILE)),
+    ("A replica's node can only read the tables", False, Call("green node", "s3:PutObject", STORE_FILE, CREATED)),
+    ("It can take the claim with a conditional write", True, Call("blue node", "s3:PutObject", CLAIM, CONDITIONAL)),
+    ("It cannot delete the claim", False, Call("blue node", "s3:DeleteObject", CLAIM, cause=DELETION)),
+    ("write it without a condition", False, Call("blue node", "s3:PutObject", CLAIM, CREATED, cause=UNCONDITIONAL)),
+    (
+        "lets nobody write it without a condition",
+        False,
+        Call("person", "s3:PutObject", CLAIM, CREATED, cause="resource denies: ClaimUnconditional"),
+    ),
+    ("`ssm:SendCommand`", False, Call("blue node", "ssm:SendCommand", INSTANCE)),
+    ("`elasticmapreduce:TerminateJobFlows`", False, Call("blue node", "elasticmapreduce:TerminateJobFlows", CLUSTER)),
+    (
+        "`ec2:ModifyVolume`",
+        False,
+        Call("blue node", "ec2:ModifyVolume", VOLUME, {"aws:ResourceTag/warmbase-boost": "x"}),
+    ),
+    ("`iam:PassRole`", False, Call("blue node", "iam:PassRole", NODE_ROLE)),
+    ("`ssm:GetParameter`", False, Call("blue node", "ssm:GetParameter", f"arn:aws:ssm:{REGION}:{OURS}:parameter/p")),
+    ("It can write below `emr/` in the log bucket", True, Call("blue node", "s3:PutObject", ANSWER)),
+    ("It cannot list or read the bucket", False, Call("blue node", "s3:GetObject", ANSWER)),
+    ("It cannot list or read the bucket", False, Call("blue node", "s3:ListBucket", LOGS)),
+    ("it cannot write the journals of operations", False, Call("blue node", "s3:PutObject", JOURNAL)),
+    (
+        "It can publish figures for any cluster",
+        True,
+        Call("blue node", "cloudwatch:PutMetricData", "*", {"cloudwatch:namespace": "warmbase"}),
+    ),
+    (
+        "It cannot publish in another namespace",
+        False,
+        Call("blue node", "cloudwatch:PutMetricData", "*", {"cloudwatch:namespace": "AWS/EC2"}),
+    ),
+    ("or change an alarm", False, Call("blue node", "cloudwatch:SetAlarmState", "*")),
+    ("It can use the environment's key", True, Call("blue node", "kms:Decrypt", KEY)),
+    ("read the settings of every cluster", True, Call("blue node", "elasticmapreduce:DescribeCluster", CLUSTER)),
+    (
+        "the endpoints refuse the buckets",
+        False,
+        Call(
+            "blue node",
+            "s3:PutObject",
+            "arn:aws:s3:::theirs/x",
+            CREATED,
+            owner=STRANGER,
+            cause="endpoint does not allow it",
+        ),
+    ),
+]
+"""The words of docs/security.md about a compromised part, whether it can do that, and the call."""
+
+
+def test_what_the_page_states_about_a_compromised_part_is_so() -> None:
+    page = " ".join((DOCS / "security.md").read_text(encoding="utf-8").split())
+    section = page.partition("## If a part is compromised")[2].partition("## Permissions of the nodes")[0]
+    for words, possible, call in STATED:
+        assert words in section
+        allowed, cause = call.decision
+        assert allowed == possible, (words, cause)
+        assert possible or cause == call.cause, (words, cause)
+    # A permission that the section names has a call above.
+    named = set(re.findall(r"`((?:s3|ssm|ec2|iam|kms|cloudwatch|elasticmapreduce):[A-Z]\w+)`", section))
+    assert named <= {call.action for _, _, call in STATED}
+
+
 def test_what_must_not_be_possible_is_denied_by_the_statement_that_we_mean() -> None:
     wrong = [
         (call, allowed, cause)
