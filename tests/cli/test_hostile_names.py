@@ -16,6 +16,7 @@ from tests.command import PROJECT, run
 from tests.hfile.printed import written
 from tests.hostile import NAMES, UNSTOPPABLE
 from warmbase.cli.page import Column, Page, Paragraph, Part, Table, styled
+from warmbase.environments.reader import read_environment
 from warmbase.ground.block import FAMILY_FORM
 from warmbase.ground.markup import xml_comment, xml_text
 from warmbase.reports.markdown import literal, table
@@ -172,6 +173,34 @@ def test_a_strangers_configuration_commands_nothing_in_a_report(form: str, suffi
     answer = run("lint", "--file", str(file), "--all", *(("--output", form) if form != "text" else ()))
     assert answer.returncode in {0, 2, 3}, answer.stderr
     printed(answer.stdout + answer.stderr)
+
+
+def test_a_draft_has_the_properties_of_a_strangers_cluster(tmp_path: Path) -> None:
+    """A value that looks like a placeholder, or like a file outside the node, is left out."""
+    plain = [text for text in TEXTS if not re.search(r"<.*>|\{\{|\.\./|[\0-\x08\x0e-\x1f\x7f-\x9f]", text)]
+    assert len(plain) > 20
+    properties = {"hbase.rootdir": "s3://bucket/hbase/", **{f"key.{text}": text for text in plain}}
+    storage = {"Classification": "hbase", "Properties": {"hbase.emr.storageMode": "s3"}}
+    groups = [("MASTER", "m7g.xlarge", 1), ("CORE", "r7g.2xlarge", 4)]
+    cluster = {
+        "Name": "a\nname: b # {",
+        "ReleaseLabel": "emr-7.14.0",
+        "Applications": [{"Name": "HBase"}],
+        "Configurations": [storage, {"Classification": "hbase-site", "Properties": properties}],
+        "Instances": {
+            "InstanceGroups": [
+                {"InstanceRole": role, "InstanceType": kind, "InstanceCount": count} for role, kind, count in groups
+            ]
+        },
+    }
+    (tmp_path / "cluster.json").write_text(json.dumps(cluster))
+    size = ("--stored", "3TiB", "--reads", "2000", "--row", "2KiB", "--region", "eu-west-1")
+    answer = run("new", "events", "--from", "cluster.json", *size, "--yes", directory=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    printed(answer.stdout + answer.stderr)
+    [file] = tmp_path.rglob("events.yaml")
+    overrides = {override.key: override.value for override in read_environment(str(file)).overrides}
+    assert {f"key.{text}": text for text in plain}.items() <= overrides.items()
 
 
 @pytest.mark.parametrize("text", [*NAMES, UNSTOPPABLE])

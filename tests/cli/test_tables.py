@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from click.testing import CliRunner, Result
 
 from tests.cli.test_warm import publish
+from tests.hostile import NAMES
 from tests.operations.deployed import Deployed
 from tests.operations.test_table_changes import QUICK, Model
 from warmbase.cli.operate import tables as command
 from warmbase.configurations.table_ddl import planned_tables
+from warmbase.ground.block import FAMILY_FORM
 from warmbase.ground.errors import Refused
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.hbase.tables import TableChanges
@@ -45,6 +49,15 @@ def test_the_proposal_says_how_each_change_takes_effect_and_changes_nothing(here
     assert f"warmbase compact {here.environment.name} orders" in words
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert model.events == []
+
+
+def test_a_family_is_a_name_whatever_is_in_it(here: Deployed, model: Model) -> None:
+    families = [name for name in NAMES if re.fullmatch(FAMILY_FORM, name) and name != "\ud800"]
+    model.tables["orders"] = {name: {**model.tables["orders"]["cf"], "BLOCKSIZE": "8192"} for name in families}
+    result = run(here, "orders", "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.replace("\n", "").isprintable()
+    assert "o'brien" in result.stdout
 
 
 def test_every_table_is_changed_and_the_lock_is_gone(here: Deployed, model: Model) -> None:
