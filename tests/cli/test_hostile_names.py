@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -173,6 +174,16 @@ def test_a_strangers_configuration_commands_nothing_in_a_report(form: str, suffi
     answer = run("lint", "--file", str(file), "--all", *(("--output", form) if form != "text" else ()))
     assert answer.returncode in {0, 2, 3}, answer.stderr
     printed(answer.stdout + answer.stderr)
+
+
+def test_a_command_that_is_printed_takes_the_file_as_one_word(tmp_path: Path) -> None:
+    for text in TEXTS:
+        if text.isprintable() and "/" not in text and not text.startswith("-") and len(text) < 200:
+            (file := tmp_path / f"{text}.yaml").write_text(DEV)
+            answer = run("plan", file.name, directory=tmp_path, columns=200)
+            [words] = re.findall(r"warmbase plan (.*?) --why", answer.stdout)
+            assert shlex.split(words) == [file.name]
+            assert shlex.split(read_environment(str(file)).argument) == [text]
 
 
 def test_a_draft_has_the_properties_of_a_strangers_cluster(tmp_path: Path) -> None:

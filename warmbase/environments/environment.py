@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from msgspec import Struct
@@ -216,6 +218,11 @@ class Environment(EqualButFor, frozen=True, kw_only=True):
     def log_bucket(self) -> str:
         """The bucket that takes EMR's logs and the root bucket's access log."""
         return f"warmbase-{self.name}-logs-{self.account or ACCOUNT_PSEUDO_PARAMETER}-{self.region}"
+
+    @property
+    def argument(self) -> str:
+        """Return the environment's file as a command that is printed takes it: a shell passes it on as one word."""
+        return shlex.quote(Path(self.source).stem)
 
     @property
     def wal_workspace(self) -> str:

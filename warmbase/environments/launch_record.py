@@ -168,7 +168,7 @@ def recorded_launch(environment: Environment, cluster_name: str) -> LaunchRecord
             where=str(record_directory(environment, cluster_name)),
             what="no launch record",
             why=f"cluster {cluster_name} has no launch record, so there is nothing to compare with",
-            fix=f"if the cluster is running, write its record: warmbase pin {Path(environment.source).stem}",
+            fix=f"if the cluster is running, write its record: warmbase pin {environment.argument}",
         )
     return record
 
@@ -186,7 +186,7 @@ def check_record(
     environment: Environment, cluster_name: str, record: LaunchRecord | None, running: str
 ) -> LaunchRecord:
     """Return the record if it is one of the cluster that runs by that id. Raises Refused for another, and for none."""
-    fix = f"write the record: warmbase pin {Path(environment.source).stem}; then run the same command again"
+    fix = f"write the record: warmbase pin {environment.argument}; then run the same command again"
     if record is None:
         raise Refused.of(
             where=f"cluster {cluster_name}",

@@ -76,7 +76,7 @@ def plan_differences_of(
         impact=impact,
         new_warnings=new,
         former_warnings=former,
-        diff_command=f"warmbase diff {Path(comparison.after.environment.source).stem}",
+        diff_command=f"warmbase diff {comparison.after.environment.argument}",
         no_difference=f"The plans{f' of {will.cluster}' if others and will else ''} do not differ.",
         is_empty=bool(was and will) and not [*rows, *cost, *applied, *new, *former],
         error=comparison.after.error,

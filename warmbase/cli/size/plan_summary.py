@@ -6,6 +6,7 @@ boost would make a fill, and at what price.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -278,6 +279,7 @@ def plan_summary(
 
     `name` is the environment as the command line names it. `others` are further next commands, each with its purpose.
     """
+    name = shlex.quote(name)
     workload, commands = environment.workload, [(f"warmbase plan {name} --why", "every figure and its reason")]
     if not workload.has_names:
         twice = format_size(2 * workload.stored_bytes).replace(" ", "").replace(",", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -125,8 +124,7 @@ def plan_differences(
         impact=list(impact_rows(cost, known.plan)) if cost and known else [],
         new_warnings=arrived,
         former_warnings=gone,
-        diff_command=f"warmbase diff {Path(known.launch.environment.source).stem if known else 'ENV'}"
-        f" --cluster {cluster}",
+        diff_command=f"warmbase diff {known.launch.environment.argument if known else 'ENV'} --cluster {cluster}",
         no_difference=f"The plans of {cluster} do not differ.",
         is_empty=not [*rows, *bills, *applied, *arrived, *gone] and (bool(both) or (old is None and new is None)),
         error=new.error if new else None,

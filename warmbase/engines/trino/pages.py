@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
@@ -54,7 +55,7 @@ def _summary(name: str, environment: Environment, plan: TrinoPlan, page: Page) -
     yield "Watch", first.message
     if others:
         yield "", f"{len(others)} more (--why)"
-    why = f"warmbase plan {name} --cluster {plan.cluster} --why", "every figure and its reason"
+    why = f"warmbase plan {shlex.quote(name)} --cluster {plan.cluster} --why", "every figure and its reason"
     yield ""
     yield from next_lines([why], page)
 

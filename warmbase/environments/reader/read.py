@@ -7,6 +7,7 @@ were then.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -266,7 +267,7 @@ def environment_at(file: Path, revision: str) -> Environment:
             where=where,
             what=f"has no file {prefix / file.name}",
             why="the file did not exist at that revision, or had another name",
-            fix=f"show the plan alone: warmbase plan {file.stem}",
+            fix=f"show the plan alone: warmbase plan {shlex.quote(file.stem)}",
         )
     document = parse_document(shown.stdout, f"{revision}:{prefix / file.name}", Path())
     with tempfile.TemporaryDirectory(prefix="warmbase-") as checkout:

@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -203,7 +202,7 @@ def _take(aws: Aws, environment: Environment, content: LockContent) -> None:
 
 
 def _unlock(environment: Environment) -> str:
-    return f"warmbase unlock {Path(environment.source).stem}"
+    return f"warmbase unlock {environment.argument}"
 
 
 def _now() -> str:

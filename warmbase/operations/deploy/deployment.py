@@ -150,7 +150,7 @@ def proposal(assembly: Assembly, progress: Progress, *, dry_run: bool) -> Propos
             and status_of(aws, cluster_stack(environment.name, cluster_name)) not in NO_STACK
         ]
     if unrecorded and dry_run:
-        file = Path(environment.source).stem
+        file = environment.argument
         raise Refused.of(
             where=f"cluster {', '.join(unrecorded)}",
             what="runs without a launch record",
@@ -371,7 +371,7 @@ def _cluster_stages(assembly: Assembly, changes: Proposal, cluster_name: str) ->
                 what=f"does not exist, although {record.directory} records its cluster {record.cluster_id}",
                 why="a deployment would launch a second cluster under the record of the first",
                 fix="clear away what is left of the recorded cluster: warmbase teardown"
-                f" {Path(environment.source).stem} {cluster_name}",
+                f" {environment.argument} {cluster_name}",
             )
         return deploy_stack(assembly, stack, say)
 

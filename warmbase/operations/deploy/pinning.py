@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC
-from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
@@ -161,7 +160,7 @@ def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[L
         described: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=live_id)["Cluster"]
         state = described["Status"]["State"]
         if not is_running(state) or state in NEVER_SERVED:
-            file = Path(environment.source).stem
+            file = environment.argument
             command = f"deploy {file}" if is_running(state) else f"teardown {file} {cluster_name}"
             raise OperationFailed.of(
                 where=f"cluster {live_id}",

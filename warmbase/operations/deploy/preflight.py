@@ -67,11 +67,6 @@ class PreflightContext(Struct, frozen=True, kw_only=True):
             cluster_name: launch for cluster_name, launch in self.launches.items() if cluster_name not in self.records
         }
 
-    @property
-    def file(self) -> str:
-        """Return the environment as a command names it."""
-        return Path(self.environment.source).stem
-
 
 BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
 QUOTAS: Final[Mapping[str, tuple[str, str, str]]] = {
@@ -127,7 +122,7 @@ def _bootstrap(context: PreflightContext) -> Iterator[PreflightCheck]:
 def _stacks(context: PreflightContext) -> Iterator[PreflightCheck]:
     failed = find_failed_launches(context.aws, context.environment)
     for launch in failed:
-        fix = f"`warmbase deploy {context.file}` asks, ends it, and launches again"
+        fix = f"`warmbase deploy {context.environment.argument}` asks, ends it, and launches again"
         yield PreflightCheck(launch.stack, launch.stack_status, launch.text, fix)
     for cluster_name in context.environment.cluster_names:
         for stack in stacks_around(context.environment.name, cluster_name):
@@ -149,7 +144,7 @@ def _records(context: PreflightContext) -> Iterator[PreflightCheck]:
                 f"{record.directory} records a cluster that is no longer running; while it exists, a"
                 " deployment launches no other"
             )
-            fix = f"remove what is left of it: warmbase teardown {context.file} {cluster_name}"
+            fix = f"remove what is left of it: warmbase teardown {context.environment.argument} {cluster_name}"
         detail = f"{record.cluster_id}, {state or 'unknown to EMR'}"
         yield PreflightCheck(f"cluster {cluster_name}", detail, problem, fix)
 
@@ -326,7 +321,7 @@ def _one_writer(context: PreflightContext) -> Iterator[PreflightCheck]:
     if bucket_name(aws.s3, bucket).region is None:
         yield check("none: the bucket does not exist yet")
         return
-    claim, take = claim_of(aws, root), f"warmbase claim {context.file} --take"
+    claim, take = claim_of(aws, root), f"warmbase claim {context.environment.argument} --take"
     if claim is None:
         has_data = False
         if own is None:

@@ -212,8 +212,8 @@ def teardown(aws: Aws, environment: Environment, cluster_name: str, consent: Con
                     where=f"cluster {cluster.id}",
                     what="never started, so there is nothing to shut down",
                     why=failed.text,
-                    fix=f"warmbase deploy {Path(environment.source).stem} ends it and launches another one;"
-                    f" warmbase destroy {Path(environment.source).stem} only ends it",
+                    fix=f"warmbase deploy {environment.argument} ends it and launches another one;"
+                    f" warmbase destroy {environment.argument} only ends it",
                 )
     if cluster is not None and cluster.is_running:
         check_record(environment, cluster_name, launch_records(environment).get(cluster_name), cluster.id)
@@ -281,7 +281,7 @@ def destruction(aws: Aws, environment: Environment) -> Iterator[Stage]:
                 where=f"cluster {cluster_name}",
                 what=f"is running: {cluster.id} is {cluster.state_text}",
                 why="the command would remove its network",
-                fix=f"terminate it first: warmbase teardown {Path(environment.source).stem} {cluster_name}",
+                fix=f"terminate it first: warmbase teardown {environment.argument} {cluster_name}",
             )
     for cluster_name in environment.cluster_names:
         yield from _stack_stages(aws, environment, cluster_name)
