@@ -22,7 +22,8 @@ from local_aws.extension import install
 from tests.operations.deployed import PROJECT
 from tests.operations.mocked_aws import operator
 from warmbase.cli.operate.unlock import unlock
-from warmbase.cli.terminal import Stopped, print_json_error, print_notes
+from warmbase.cli.signals import Stopped
+from warmbase.cli.terminal import print_json_error, print_notes
 from warmbase.environments.environment import Environment
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
