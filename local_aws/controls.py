@@ -96,6 +96,21 @@ READINGS: Final = (
         worse="a call of a schedule that EC2 refuses is not tried again",
     ),
     Reading(
+        statement="While a volume is `modifying`, EC2 may describe it as before",
+        usual="a modification is `optimizing` at once, and the volume is described as it will be",
+        worse="it is `modifying` for a quarter of the time, and the volume is described as before",
+    ),
+    Reading(
+        statement="EC2 and EMR show within a minute what they have accepted",
+        usual="each description is of the present",
+        worse="for two seconds after a write, volumes, clusters, groups and nodes are described as before",
+    ),
+    Reading(
+        statement="EC2 and EMR refuse a throttled call for a shorter time than warmbase repeats it",
+        usual="no call is throttled",
+        worse="the first call of each operation of EC2 and EMR is throttled, and each fifth from then on",
+    ),
+    Reading(
         statement="A cluster with three primaries whose claim fails keeps its nodes",
         usual="",
         worse="the cluster is `TERMINATING`, and ends only when its protection is lifted and it is terminated again",

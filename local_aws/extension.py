@@ -24,7 +24,7 @@ from moto.ec2.models.amis import AmiBackend
 from moto.emr.models import Cluster
 from moto.kms import models as keys
 
-from local_aws import buckets, notifications, schedules
+from local_aws import buckets, notifications, schedules, slowness
 from local_aws.cloudformation import stack_requests, stack_state, template
 from local_aws.cloudformation.stack_lifecycle import wanted_outputs
 from local_aws.cloudformation.stack_state import current_contents, state
@@ -50,6 +50,7 @@ def install() -> None:
         stack_state.install,
         notifications.install,
         schedules.install,
+        slowness.install,
     ):
         extend()
     # moto's resolver keeps to resources that exist: a reference must never create a resource.

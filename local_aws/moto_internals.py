@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import boto3
+from botocore.config import Config
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 from moto.core.models import botocore_stubber
 
@@ -44,6 +45,11 @@ def request_flag(response: Untyped, name: str) -> bool:
     return bool(response._get_bool_param(name, if_none=False))  # noqa: SLF001 - moto offers no public reader
 
 
+def request_action(response: Untyped) -> str:
+    """Return the name of the API operation that a moto response object answers."""
+    return str(response._get_action())  # noqa: SLF001 - moto offers no public reader
+
+
 def template_at(response: Untyped, url: str) -> str:
     """Return the text that a TemplateURL or StackPolicyURL of the API call points to."""
     return str(response._get_stack_from_s3_url(url))  # noqa: SLF001 - moto offers no public reader
@@ -61,6 +67,8 @@ def stack_event(stack: Untyped, status: str, reason: str | None) -> None:
 
 
 ACCOUNT = "123456789012"  # moto.core.DEFAULT_ACCOUNT_ID
+OWN_CALLS = "local-aws"
+"""Marks the requests of the local AWS to itself."""
 SECRET = "local"  # noqa: S105 - a dummy: nothing checks it
 
 
@@ -74,6 +82,7 @@ def client(service: str, region: str) -> Untyped:
         endpoint_url=None if service != "s3" else f"https://s3.{region}.amazonaws.com",
         aws_access_key_id="local",
         aws_secret_access_key=SECRET,
+        config=Config(user_agent_extra=OWN_CALLS),
     )
 
 

@@ -7,8 +7,9 @@ manage without.
 
 A schedule may modify EBS volumes of the core nodes of EMR clusters, with the limits that EC2 sets. moto's nodes have no
 data volumes. Here a node gets those of its instance group when EMR first lists it. A modification is `optimizing` for a
-while before it is `completed`; until then, and after four of them within 24 hours, EC2 refuses the next one. A volume
-reports only its latest modification. Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications.
+while before it is `completed`; until then, and after four of them within 24 hours, EC2 refuses the next one. In the
+worse reading it is `modifying` first, and the volume is described as before. A volume reports only its latest
+modification. Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications.
 
 A schedule may invoke a function of Lambda whose source stands in a template. moto would run a function in a container.
 Here it runs in this process, only if a stack of the local AWS has created it from inline Python, and with clients that
@@ -42,7 +43,9 @@ from local_aws.cloudformation.stack_state import state
 from local_aws.moto_internals import Json, Untyped, wrap
 
 OPTIMIZING: Final = [timedelta(seconds=20)]
-"""How long a modification is `optimizing`: long enough to be seen, and short enough to wait for. Tests change it."""
+"""How long a modification takes: long enough to be seen, and short enough to wait for. Tests change it."""
+MODIFYING: Final = 0.25
+"""The fraction of that time for which, in the worse reading, a modification is only `modifying`."""
 WINDOW: Final = timedelta(hours=24)
 MOST_MODIFICATIONS: Final = 4
 IOPS_PER_MIB_S: Final = 4
@@ -77,13 +80,14 @@ def modify(ec2: Untyped, volume_id: str, wanted: dict[str, int], at: datetime) -
     """Change the performance of a volume at that time; raises where EC2 would refuse."""
     volume = ec2.get_volume(volume_id)
     history = volume.__dict__.setdefault("history", [])
+    _settle(volume, at)
     target = {name: int(wanted.get(name) or getattr(volume, name) or 0) for name in NAMES.values()}
     if target["throughput"] > min(MOST_MIB_S, target["iops"] // IOPS_PER_MIB_S):
         raise EC2ClientError("InvalidParameterValue", f"Throughput (MiBps) to iops ratio is too high: {target}")
     if controls.are_worse() and all(getattr(volume, name) == value for name, value in target.items()):
         raise EC2ClientError("InvalidParameterValue", f"Volume {volume_id} already has these parameters")
     if history and _state(history[-1], at) != "completed":
-        message = f"Volume {volume_id} cannot be modified in modification state OPTIMIZING"
+        message = f"Volume {volume_id} cannot be modified in modification state {_state(history[-1], at).upper()}"
         raise EC2ClientError("IncorrectModificationState", message)
     if sum(at - entry["StartTime"] < WINDOW for entry in history) >= MOST_MODIFICATIONS:
         message = "You've reached the maximum modification rate per volume limit."
@@ -91,9 +95,17 @@ def modify(ec2: Untyped, volume_id: str, wanted: dict[str, int], at: datetime) -
     entry: Json = {"VolumeId": volume_id, "StartTime": at}
     for key, name in NAMES.items():
         entry |= {f"Original{key}": getattr(volume, name), f"Target{key}": target[name]}
-        setattr(volume, name, target[name])
     history.append(entry)
+    _settle(volume, at)
     return volume
+
+
+def _settle(volume: Untyped, now: datetime) -> None:
+    """Give a volume what its last modification provisions, unless that is only `modifying`."""
+    history = getattr(volume, "history", [])
+    if history and _state(history[-1], now) != "modifying":
+        for key, name in NAMES.items():
+            setattr(volume, name, history[-1][f"Target{key}"])
 
 
 def _modify_volume(original: Callable[..., Untyped], ec2: Untyped, *arguments: Untyped, **options: Untyped) -> Untyped:
@@ -128,7 +140,10 @@ def _described(entry: Json, now: datetime) -> Json:
 
 
 def _state(entry: Json, now: datetime) -> str:
-    return "completed" if now - entry["StartTime"] >= OPTIMIZING[0] else "optimizing"
+    age = now - entry["StartTime"]
+    if age >= OPTIMIZING[0]:
+        return "completed"
+    return "modifying" if controls.are_worse() and age < MODIFYING * OPTIMIZING[0] else "optimizing"
 
 
 TYPE = "AWS::Lambda::Function"
@@ -269,3 +284,5 @@ def run_due(account: str, region: str) -> None:
             tags = {tag["key"]: tag["value"] for tag in volume.get_tags()}
             if allows(account, schedule.target["RoleArn"], "ec2:ModifyVolume", tags):
                 modify(ec2, volume.id, {name: value for name, value in wanted.items() if value}, at)
+    for volume in ec2.volumes.values():
+        _settle(volume, controls.now())
