@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import repeat
 
 from msgspec import Struct, field
 
@@ -27,8 +28,7 @@ READING_SECONDS = 10.0
 
 def readings(longest_seconds: float, *_: float) -> Iterator[None]:
     """Yield a turn for each reading of the time, in place of `turns`, which sleeps between them."""
-    for _ in range(1 + round(longest_seconds / READING_SECONDS)):
-        yield
+    yield from repeat(None, 1 + round(longest_seconds / READING_SECONDS))
 
 
 class Modification(Struct, frozen=True):

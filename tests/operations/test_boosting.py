@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -35,7 +36,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boost_module, "turns", readings)
 
 
-def calls_of(*commands: Callable[[BoostModel], None], **slowness: float) -> int:
+def calls_of(*commands: Callable[[BoostModel], None], **slowness: Any) -> int:
     model = BoostModel(**slowness)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boost_module, "turns", readings)
@@ -44,7 +45,7 @@ def calls_of(*commands: Callable[[BoostModel], None], **slowness: float) -> int:
     return model.calls
 
 
-SLOWEST = {"tick": READING_SECONDS, "modifying": 60.0, "optimizing": 30.0, "lag": 30.0}
+SLOWEST: dict[str, Any] = {"tick": READING_SECONDS, "modifying": 60.0, "optimizing": 30.0, "lag": 30.0}
 BOOST_CALLS, END_CALLS, SLOW_END_CALLS = calls_of(boost), calls_of(boost, end), calls_of(boost, end, **SLOWEST)
 
 

@@ -73,15 +73,6 @@ def test_a_topic_without_subscriptions_reaches_nobody(here: Deployed) -> None:
     assert faults(here, None) == ("nobody is subscribed to the alarms",)
 
 
-def test_credentials_that_may_not_list_subscriptions_fail_no_command(
-    here: Deployed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused = ClientError({"Error": {"Code": "AuthorizationError", "Message": "no"}}, "ListSubscriptionsByTopic")
-    monkeypatch.setattr(here.aws.sns, "get_paginator", Mock(side_effect=refused))
-    assert read_topics(here.aws, "dev", "blue", ADDRESS) is None
-    assert "sns:ListSubscriptionsByTopic" in faults(here)[0]
-
-
 def test_a_notification_is_followed_to_its_delivery_and_every_state_is_as_before(
     here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

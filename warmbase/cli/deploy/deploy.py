@@ -22,7 +22,7 @@ from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed
 from warmbase.ground.units import format_usd
 from warmbase.operations.aws.clients import Aws, environment_aws
-from warmbase.operations.aws.errors import translated
+from warmbase.operations.aws.errors import translated, unread_reason
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.alarms import read_topics, topic_faults
@@ -116,7 +116,7 @@ def _unheard(aws: Aws, proposed: Proposal) -> Iterator[str]:
             with translated("could not read the subscriptions of the alarms", "run warmbase status"):
                 topics = read_topics(aws, environment.name, cluster_name, environment.alarm_email)
         except OperationFailed as failed:
-            yield f"alarms of cluster {cluster_name}: {failed.summary}"
+            yield f"alarms of cluster {cluster_name}: {unread_reason(failed)}"
             continue
         yield from (f"alarms of cluster {cluster_name}: {fault}" for fault in topic_faults(topics))
 

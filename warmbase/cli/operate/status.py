@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from warmbase.cli.operate.warm import boost_warnings, volumes_text
+from warmbase.cli.operate.warm import PARTIAL, boost_warnings, unread_rows, volumes_text
 from warmbase.cli.options import environment_argument, output_option
 from warmbase.cli.page import Page, Part, Row
 from warmbase.cli.terminal import echo
@@ -41,29 +42,36 @@ def status(environment: str, output: str, *, watch: bool) -> None:
     """Show nodes, caches, drift, alarms and cost.
 
     Every cluster of the environment is shown. Hit ratios cover the last ten minutes: over all requests, and of the
-    worst server.
+    worst server. What cannot be read costs one line, which names the missing permission.
 
     \b
     Example:
       warmbase status prod
       warmbase status prod --watch
+
+    Exit codes: 1 a part could not be read; the rest is shown.
     """
     read = read_environment(environment)
     while watch:
         try:
-            text = _text(read, output)
+            text, _ = _text(read, output)
         except OperationFailed as failure:
             # The next turn reads the credentials and asks AWS again.
             text = json_text(failure.document()) if output == "json" else str(failure)
         click.clear()
         echo(text)
         time.sleep(WATCH_SECONDS)
-    echo(_text(read, output))
+    text, is_whole = _text(read, output)
+    echo(text)
+    if not is_whole:
+        sys.exit(PARTIAL)
 
 
-def _text(environment: Environment, output: str) -> str:
+def _text(environment: Environment, output: str) -> tuple[str, bool]:
+    """Return what is printed, and whether every part could be read."""
     current = state(environment_aws(environment, os.environ), environment)
-    return json_text(_document(current)) if output == "json" else LAYOUT.text(_page(current))
+    text = json_text(_document(current)) if output == "json" else LAYOUT.text(_page(current))
+    return text, current.is_whole
 
 
 def _document(current: EnvironmentState) -> dict[str, Any]:
@@ -79,7 +87,9 @@ def _document(current: EnvironmentState) -> dict[str, Any]:
 
 def _page(state: EnvironmentState) -> Iterator[Part]:
     yield f"{state.environment}, {state.at}"
-    yield "claim", _claim(state)
+    if "claim" not in state.unread:
+        yield "claim", _claim(state)
+    yield from unread_rows(state.unread)
     for launch in state.failed_launches:
         ways = f"`warmbase deploy {state.environment}` and `warmbase destroy {state.environment}` ask, and then end it"
         yield "failed", f"{launch.text}. {ways}"
@@ -100,36 +110,40 @@ def _claim(state: EnvironmentState) -> str:
 
 def _cluster(state: ClusterState, environment: str) -> Iterator[Part]:
     cluster = state.cluster
-    if cluster is None or state.why:
+    if state.why:
         yield f"{state.name}, {state.role}: {state.why}"
+        yield from unread_rows(state.unread)
         return
-    yield f"{state.name}, {state.role}: {cluster.id}, {cluster.state}, {cluster.release}"
+    known = f"{cluster.id}, {cluster.state}, {cluster.release}" if cluster else "unknown"
+    yield f"{state.name}, {state.role}: {known}"
     yield "launched", _launch_line(state)
     yield from _support(state)
-    nodes = (
-        f"{role} {group.running} of {group.count} {group.instance_type}, {group.state}"
-        for role, group in cluster.groups.items()
-    )
-    yield "nodes", "; ".join(nodes)
+    if cluster is not None:
+        nodes = (
+            f"{role} {group.running} of {group.count} {group.instance_type}, {group.state}"
+            for role, group in cluster.groups.items()
+        )
+        yield "nodes", "; ".join(nodes)
     if state.caches is not None:
         yield from _caches(state.caches)
     if state.boost is not None and state.boost.raised:
         yield "boost", volumes_text(state.boost)
         for warning in boost_warnings(state.boost, environment):
             yield "", warning
-    yield "drift", f"{state.differences} differences from today's plan" if state.differences else "none"
-    yield "alarms", ", ".join(state.alarms) or "none"
+    if state.differences is not None:
+        yield "drift", f"{state.differences} differences from today's plan" if state.differences else "none"
+    if "alarms" not in state.unread:
+        yield "alarms", ", ".join(state.alarms) or "none"
     if state.silenced:
         yield "silenced", f"{'; '.join(state.silenced)}. `warmbase deploy` ends what warmbase silenced"
-    if faults := topic_faults(state.topics):
+    if faults := topic_faults(state.topics or ()):
         yield "mails", "; ".join(faults)
-    if state.unfinished is None:
-        yield "unfinished", "unknown: these credentials may not read the journals in the log bucket"
-    elif state.unfinished:
+    if state.unfinished:
         advice = "If the command no longer runs, run it again to finish its work"
         yield "unfinished", f"{'; '.join(state.unfinished)}. {advice}"
     if state.unprotected:
         yield "missing", f"{', '.join(state.unprotected)}. `warmbase deploy` restores it"
+    yield from unread_rows(state.unread)
     if state.usd_per_month is not None:
         yield "cost", f"{format_usd(state.usd_per_month)} a month, as planned (estimate)"
 

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypedDict, Unpack
 
 import click
@@ -31,6 +32,7 @@ from warmbase.configurations.launch import Launch
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
 from warmbase.ground.units import format_duration, format_percent, format_rate, format_size, format_usd
 from warmbase.operations.aws.clients import only_reading
+from warmbase.operations.aws.errors import Parts
 from warmbase.operations.aws.progress import Stage
 from warmbase.operations.cluster.boost import (
     BoostEnd,
@@ -306,22 +308,30 @@ def status_command(environment: str, cluster: str | None, output: str) -> None:
     """Show the share, rate and remaining time of each server's cache.
 
     The share is of the bytes that the plan expects in a warm cache. The remaining time follows the rate of the last ten
-    minutes. While a boost raises the cache volumes, the page says so, and when the boost ends.
+    minutes. While a boost raises the cache volumes, the page says so, and when the boost ends. What cannot be read
+    costs one line, which names the missing permission.
 
     \b
     Example:
       warmbase warm status prod
+
+    Exit codes: 1 a part could not be read; the rest is shown.
     """
-    running = RunningCluster.read(environment, cluster, refuse_uncached, only_reading)
-    servers, boosted = running.caches(Gate()), read_boost(running.aws, running.launch, running.cluster)
+    running, parts = RunningCluster.read(environment, cluster, refuse_uncached, only_reading), Parts()
+    servers = parts.read("caches", lambda: running.caches(Gate()), ())
+    boosted = parts.read("boost", lambda: read_boost(running.aws, running.launch, running.cluster), None)
     if output == "json":
         name = running.launch.plan.cluster
         document: dict[str, Any] = {"cluster": name, "id": running.cluster.id, "servers": plain(servers)}
         document["seconds"] = slowest_seconds(servers)
         document["boost"] = plain(boosted)
+        document["unread"] = parts.unread
         print_json(document)
-        return
-    Page().show([*status_page(running, servers), *_boost_rows(boosted, environment)])
+    else:
+        page = [running.title] if "caches" in parts.unread else status_page(running, servers)
+        Page().show([*page, *_boost_rows(boosted, environment), *unread_rows(parts.unread)])
+    if parts.unread:
+        sys.exit(PARTIAL)
 
 
 @warm.command(name="wait")
@@ -381,6 +391,16 @@ def _boost_rows(state: BoostState | None, environment: str) -> Iterator[Row]:
         yield "boost", volumes_text(state)
         for warning in boost_warnings(state, environment):
             yield "", warning
+
+
+PARTIAL: Final = 1
+"""The exit code of a page that lacks a part."""
+
+
+def unread_rows(unread: Mapping[str, str]) -> Iterator[Row]:
+    """Yield a row for each part that could not be read: its name, and why."""
+    for part, why in unread.items():
+        yield part, f"unknown: {why}"
 
 
 def summary(servers: Servers) -> str:

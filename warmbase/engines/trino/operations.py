@@ -10,6 +10,7 @@ from warmbase.engines.trino.verification import verification
 from warmbase.environments.launch_record import check_record
 from warmbase.facts.releases import releases
 from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.errors import Parts
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.drift import Comparison, read_running_cluster
 from warmbase.operations.cluster.state import EngineState
@@ -40,7 +41,7 @@ def comparisons(aws: Aws, launch: TrinoLaunch, cluster: DescribedCluster) -> tup
     return ()
 
 
-def state(aws: Aws, launch: TrinoLaunch, cluster: DescribedCluster) -> EngineState:  # noqa: ARG001 - EMR has said it
+def state(aws: Aws, launch: TrinoLaunch, cluster: DescribedCluster, parts: Parts) -> EngineState:  # noqa: ARG001 - EMR has said it
     """Return the number of differences from today's plan; what the caches hold is on the dashboard."""
     differing = changes(cluster.spec, spec(launch), EVERY_ROLE, releases()[launch.plan.release])
     return EngineState(differences=len(differing), caches=None, boost=None, unfinished=())

@@ -18,7 +18,7 @@ from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.description import described_cluster
-from warmbase.operations.verify.check import Check, CheckResult, Facts, Nodes, VerificationContext
+from warmbase.operations.verify.check import Check, CheckResult, Facts, Nodes, VerificationContext, read_findings
 from warmbase.operations.verify.nodes import DROP_IN, active_timer, completed_actions, in_unit, node_checks
 from warmbase.operations.verify.probe import GroupType, NodeProgram, probe_nodes
 from warmbase.operations.verify.services import (
@@ -284,7 +284,7 @@ def verification(aws: Aws, launch: TrinoLaunch, say: Say) -> tuple[CheckResult, 
             coordinator=next(filter(None, probe("MASTER", "primary").values()), "no answer from the coordinator"),
         )
         say("querying EMR, CloudWatch and CloudFormation")
-        return tuple(finding for check in CHECKS for finding in check(context))
+        return tuple(finding for check in CHECKS for finding in read_findings(check, context))
 
 
 def _monitoring_checks(context: TrinoContext) -> Iterator[CheckResult]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from botocore import exceptions
 from botocore.exceptions import (
@@ -20,6 +20,9 @@ from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
 from warmbase.ground.errors import OperationFailed
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 ACTION: Final = "Action"
 PRINCIPAL: Final = "Principal"
@@ -172,6 +175,47 @@ def translated(what: str, fix: str) -> Iterator[None]:
             raise
         why = f"the endpoint answered without {key}"
         raise OperationFailed.of(where="AWS", what=what, why=why, fix=ANOTHER_SERVER) from error
+
+
+class Parts:
+    """The parts of a page, which are read one by one: a part that AWS refuses costs its own line, and not the page."""
+
+    def __init__(self) -> None:
+        self.is_blank = True
+        self.failures: dict[str, OperationFailed] = {}
+        """The failure of each part that could not be read, by its name."""
+
+    def read(self, name: str, part: Callable[[], T], otherwise: U) -> T | U:
+        """Return the part, or `otherwise` if it could not be read.
+
+        Raises OperationFailed where no part can be read: without an answer of AWS, or with expired credentials.
+        """
+        try:
+            with translated(f"could not read {name}", AGAIN):
+                value = part()
+        except OperationFailed as failure:
+            cause = failure.__cause__
+            if cause is not None and (not isinstance(cause, ClientError) or error_code(cause) in EXPIRED | SKEWED):
+                raise
+            self.failures[name] = failure
+            return otherwise
+        self.is_blank = False
+        return value
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """Return why a part could not be read, by its name."""
+        return {name: unread_reason(failure) for name, failure in self.failures.items()}
+
+
+def unread_reason(failure: OperationFailed) -> str:
+    """Return why something could not be read, in a line: the permission that is missing, or what AWS says."""
+    error = failure.__cause__
+    if not isinstance(error, ClientError):
+        return failure.summary
+    if error_code(error) in DENIED:
+        return f"these credentials lack the permission {error.response['Error'].get(ACTION, error.operation_name)}"
+    return str(error)
 
 
 def _refusal_fix(error: ClientError, otherwise: str) -> str:

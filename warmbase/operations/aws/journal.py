@@ -11,13 +11,12 @@ from contextlib import suppress
 from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
-from botocore.exceptions import ClientError
 from msgspec import Struct
 
 from warmbase.configurations.launch import Launch
 from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.errors import AGAIN, DENIED, error_code, suppress_codes, translated
+from warmbase.operations.aws.errors import AGAIN, suppress_codes, translated
 
 T = TypeVar("T", bound=Struct)
 
@@ -84,24 +83,16 @@ class _RestartOption(Struct, frozen=True):
     available: bool = False
 
 
-def unfinished_commands(aws: Aws, launch: Launch, cluster_id: str) -> tuple[str, ...] | None:
-    """Return the commands that run now, or that were interrupted and should run again.
-
-    None if the credentials may not read the log bucket. Raises botocore's other errors.
-    """
+def unfinished_commands(aws: Aws, launch: Launch, cluster_id: str) -> tuple[str, ...]:
+    """Return the commands that run now, or that were interrupted and should run again. Raises botocore's errors."""
     environment = launch.environment
     bucket, name = environment.in_account(environment.log_bucket, aws.account), launch.plan.cluster
     cluster = "" if name == environment.active.name else f" --cluster {name}"
     commands = []
     for folder, command in COMMANDS.items():
         body = None
-        try:
-            with suppress_codes():
-                body = aws.s3.get_object(Bucket=bucket, Key=f"{folder}/{cluster_id}.json")["Body"].read()
-        except ClientError as error:
-            if error_code(error) in DENIED:
-                return None
-            raise
+        with suppress_codes():
+            body = aws.s3.get_object(Bucket=bucket, Key=f"{folder}/{cluster_id}.json")["Body"].read()
         if body is not None:
             option = ""
             # A restart that moves regions away: the command refuses to continue the other kind.

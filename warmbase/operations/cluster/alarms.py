@@ -284,31 +284,24 @@ class AlarmTest(Struct, frozen=True, kw_only=True):
     why_not: str = ""
 
 
-def read_topics(aws: Aws, environment: str, cluster_name: str, email: str | None) -> tuple[AlarmTopic, ...] | None:
-    """Return the topics of a cluster's alarms; None where the credentials may not list subscriptions."""
+def read_topics(aws: Aws, environment: str, cluster_name: str, email: str | None) -> tuple[AlarmTopic, ...]:
+    """Return the topics of a cluster's alarms. Raises botocore's errors."""
     _, composites = _alarms(aws, environment, cluster_name)
     topics = []
-    try:
-        for arn in sorted({topic for alarm in composites.values() for topic in alarm.get("AlarmActions", ())}):
-            paginator = aws.sns.get_paginator("list_subscriptions_by_topic")
-            subscriptions = tuple(
-                Subscription(
-                    protocol=one["Protocol"], endpoint=one["Endpoint"], confirmed=one["SubscriptionArn"] != PENDING
-                )
-                for one in entries(paginator, "Subscriptions", TopicArn=arn)
+    for arn in sorted({topic for alarm in composites.values() for topic in alarm.get("AlarmActions", ())}):
+        paginator = aws.sns.get_paginator("list_subscriptions_by_topic")
+        subscriptions = tuple(
+            Subscription(
+                protocol=one["Protocol"], endpoint=one["Endpoint"], confirmed=one["SubscriptionArn"] != PENDING
             )
-            topics.append(AlarmTopic(arn=arn, subscriptions=subscriptions, wanted=email))
-    except ClientError as error:
-        if error_code(error) not in DENIED:
-            raise
-        return None
+            for one in entries(paginator, "Subscriptions", TopicArn=arn)
+        )
+        topics.append(AlarmTopic(arn=arn, subscriptions=subscriptions, wanted=email))
     return tuple(topics)
 
 
-def topic_faults(topics: Sequence[AlarmTopic] | None) -> tuple[str, ...]:
-    """Return the faults of all topics, or the sentence that says why they are unknown."""
-    if topics is None:
-        return ("unknown: these credentials may not list the subscriptions (sns:ListSubscriptionsByTopic)",)
+def topic_faults(topics: Sequence[AlarmTopic]) -> tuple[str, ...]:
+    """Return the faults of all topics."""
     return tuple(fault for topic in topics for fault in topic.faults)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from warmbase.engines.engine import Engine
     from warmbase.operations.aws.clients import Aws
+    from warmbase.operations.aws.errors import Parts
     from warmbase.operations.aws.progress import Say
     from warmbase.operations.cluster.description import DescribedCluster
     from warmbase.operations.cluster.drift import Comparison
@@ -27,7 +28,7 @@ class Operations(Protocol):
     def comparisons(self, aws: Aws, launch: Any, cluster: DescribedCluster) -> tuple[Comparison, ...]:  # noqa: ANN401 - the engine's own
         """Return the comparisons of what belongs to a running cluster and is not compared as part of its stacks."""
 
-    def state(self, aws: Aws, launch: Any, cluster: DescribedCluster) -> EngineState:  # noqa: ANN401 - the engine's own
+    def state(self, aws: Aws, launch: Any, cluster: DescribedCluster, parts: Parts) -> EngineState:  # noqa: ANN401 - the engine's own
         """Return the state of a running cluster beyond what EMR and CloudWatch say of any cluster."""
 
     def verification(self, aws: Aws, launch: Any, say: Say) -> tuple[CheckResult, ...]:  # noqa: ANN401 - the engine's own

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from botocore.exceptions import ClientError
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,9 +17,9 @@ from warmbase.emr.cluster_state import is_running
 from warmbase.engines.engine import engine_of
 from warmbase.environments.environment import Environment
 from warmbase.environments.launch_record import LaunchRecord, launch_records
-from warmbase.ground.errors import Infeasible, OperationFailed
+from warmbase.ground.errors import Infeasible
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.errors import MISSING, error_code, translated
+from warmbase.operations.aws.errors import Parts, suppress_codes
 from warmbase.operations.aws.journal import unfinished_commands
 from warmbase.operations.cluster.alarms import AlarmTopic, described_alarms, read_silence, read_topics
 from warmbase.operations.cluster.boost import BoostState, read_boost
@@ -60,17 +59,18 @@ class Caches(Struct, frozen=True, kw_only=True):
 class EngineState(Struct, frozen=True, kw_only=True):
     """The part of the state of a running cluster that its engine knows; the fields are those of `ClusterState`."""
 
-    differences: int
-    caches: Caches | None
-    boost: BoostState | None
-    unfinished: tuple[str, ...] | None
+    differences: int | None = None
+    caches: Caches | None = None
+    boost: BoostState | None = None
+    unfinished: tuple[str, ...] | None = None
 
 
 class ClusterState(Struct, frozen=True, kw_only=True):
     """One named cluster. `cluster` is None where none was launched; `why` says why nothing more is known.
 
     `unfinished` are the commands that are changing it now, or were interrupted before they had ended, and `topics` are
-    those of its alarms; None if that is unknown.
+    those of its alarms; None if that is unknown. `unread` says why a part could not be read, by its name on the page;
+    without the part `cluster`, nothing that depends on it is known, and `cluster` is None.
     """
 
     name: str
@@ -88,12 +88,14 @@ class ClusterState(Struct, frozen=True, kw_only=True):
     unfinished: tuple[str, ...] | None = ()
     usd_per_month: float | None = None
     why: str = ""
+    unread: Mapping[str, str] = {}
 
 
 class EnvironmentState(Struct, frozen=True, kw_only=True):
     """The environment at one moment. `claim` is None where nobody has claimed the root, or there is none to claim.
 
-    `failed_launches` are what remains of launches that failed and that no record keeps.
+    `failed_launches` are what remains of launches that failed and that no record keeps. `unread` says why a part that
+    belongs to no cluster could not be read.
     """
 
     environment: str
@@ -102,19 +104,23 @@ class EnvironmentState(Struct, frozen=True, kw_only=True):
     claim_why: str
     clusters: tuple[ClusterState, ...]
     failed_launches: tuple[FailedLaunch, ...] = ()
+    unread: Mapping[str, str] = {}
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether every part could be read."""
+        return not self.unread and not any(cluster.unread for cluster in self.clusters)
 
 
 def state(aws: Aws, environment: Environment) -> EnvironmentState:
     """Raises OperationFailed where AWS does not answer, InvalidInput for a launch record that was edited."""
-    records = launch_records(environment)
+    records, parts = launch_records(environment), Parts()
+    sections = [parts]
     claim, why = None, "in mode hdfs the data is on the nodes: there is no root to claim"
     if environment.mode.keeps_data_in_s3:
-        try:
-            claim = claim_of(aws, environment.root)
-            why = "" if claim else "no cluster has claimed the root"
-        except OperationFailed as failure:
-            why = failure.summary
-    failed = find_failed_launches(aws, environment)
+        claim = parts.read("claim", lambda: claim_of(aws, environment.root), None)
+        why = "" if claim else parts.unread.get("claim", "no cluster has claimed the root")
+    failed = parts.read("failed", lambda: find_failed_launches(aws, environment), ())
     unusable = {launch.cluster_name for launch in failed if launch.stack_status in CREATION_FAILED}
     at, clusters = datetime.now(UTC).isoformat(timespec="seconds"), []
     for cluster_name in environment.cluster_names:
@@ -128,7 +134,10 @@ def state(aws: Aws, environment: Environment) -> EnvironmentState:
         if cluster_name in unusable:
             clusters.append(replace(known, why="its launch failed"))
         else:
-            clusters.append(_cluster(aws, environment, known, record))
+            sections.append(Parts())
+            clusters.append(_cluster(aws, environment, known, record, sections[-1]))
+    if parts.failures and all(section.is_blank for section in sections):
+        raise next(iter(parts.failures.values()))
     return EnvironmentState(
         environment=environment.name,
         at=at,
@@ -136,53 +145,63 @@ def state(aws: Aws, environment: Environment) -> EnvironmentState:
         claim_why=why,
         clusters=tuple(clusters),
         failed_launches=failed,
+        unread=parts.unread,
     )
 
 
-def _cluster(aws: Aws, environment: Environment, known: ClusterState, record: LaunchRecord | None) -> ClusterState:
+def _cluster(
+    aws: Aws, environment: Environment, known: ClusterState, record: LaunchRecord | None, parts: Parts
+) -> ClusterState:
     """Return the state that is known without AWS, completed by the answers of AWS."""
     name = known.name
-    with translated(f"could not read cluster {name}", "use credentials of the account in which it was deployed"):
-        try:
-            cluster = described_cluster(aws, environment.name, name)
-        except ClientError as error:
-            if error_code(error) not in MISSING:
-                raise
-            return replace(known, why="no cluster runs")
+
+    def description() -> DescribedCluster | None:
+        with suppress_codes():
+            return described_cluster(aws, environment.name, name)
+        return None
+
+    cluster = parts.read("cluster", description, None)
     known = replace(known, cluster=cluster)
-    if not is_running(cluster.state):
+    if cluster is None and not parts.unread:
+        return replace(known, why="no cluster runs")
+    if cluster is not None and not is_running(cluster.state):
         return replace(known, why=f"{cluster.id} is {cluster.state}")
     engine = engine_of(environment, name)
     try:
         launch = changes_of(engine).launch(environment, name, record)
     except Infeasible as infeasible:
-        return replace(known, why=infeasible.summary)
-    with translated(f"could not read the state of cluster {name}", "run the same command again"):
-        state_of_engine = operations_of(engine).state(aws, launch, cluster)
-        alarms = described_alarms(aws, environment.name, name)
+        return replace(known, why=infeasible.summary, unread=parts.unread)
+    state_of_engine = operations_of(engine).state(aws, launch, cluster, parts) if cluster else EngineState()
+
+    def in_alarm() -> tuple[str, ...]:
+        alarms = described_alarms(aws, environment.name, name).items()
         # A cache that gets warm is shown as such, and is no fault.
-        in_alarm = [end for end, alarm in alarms.items() if alarm.state == "ALARM" and not end.endswith(NO_FAULT)]
-        return replace(
-            known,
-            caches=state_of_engine.caches,
-            boost=state_of_engine.boost,
-            differences=state_of_engine.differences,
-            alarms=tuple(sorted(in_alarm)),
-            silenced=read_silence(aws, environment.name, name).lines,
-            topics=read_topics(aws, environment.name, name, environment.alarm_email),
-            unprotected=read_protection(aws, environment.name, name).missing,
-            unfinished=state_of_engine.unfinished,
-            usd_per_month=launch.plan.cost.usd_per_month,
-        )
+        return tuple(sorted(end for end, one in alarms if one.state == "ALARM" and not end.endswith(NO_FAULT)))
+
+    return replace(
+        known,
+        caches=state_of_engine.caches,
+        boost=state_of_engine.boost,
+        differences=state_of_engine.differences,
+        alarms=parts.read("alarms", in_alarm, ()),
+        silenced=parts.read("silenced", lambda: read_silence(aws, environment.name, name).lines, ()),
+        topics=parts.read("mails", lambda: read_topics(aws, environment.name, name, environment.alarm_email), None),
+        unprotected=parts.read("missing", lambda: read_protection(aws, environment.name, name).missing, ()),
+        unfinished=state_of_engine.unfinished,
+        usd_per_month=launch.plan.cost.usd_per_month,
+        unread=parts.unread,
+    )
 
 
-def hbase_state(aws: Aws, launch: Launch, cluster: DescribedCluster) -> EngineState:
+def hbase_state(aws: Aws, launch: Launch, cluster: DescribedCluster, parts: Parts) -> EngineState:
     """Return the state of HBase on a running cluster."""
+    drift = parts.read("drift", lambda: len(read_running_cluster(aws, launch).changes(launch)), None)
+    has_cache = launch.plan.mode.has_bucket_cache
     return EngineState(
-        differences=len(read_running_cluster(aws, launch).changes(launch)),
-        caches=_caches(aws, cluster, launch) if launch.plan.mode.has_bucket_cache else None,
-        boost=read_boost(aws, launch, cluster),
-        unfinished=unfinished_commands(aws, launch, cluster.id),
+        differences=drift,
+        caches=parts.read("caches", lambda: _caches(aws, cluster, launch), None) if has_cache else None,
+        boost=parts.read("boost", lambda: read_boost(aws, launch, cluster), None),
+        unfinished=parts.read("unfinished", lambda: unfinished_commands(aws, launch, cluster.id), None),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from warmbase.configurations.launch import Launch
 from warmbase.engines.engine import ENGINES
 from warmbase.ground.files import PACKAGE
 from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.errors import Parts
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.hbase_control import CacheContents
 from warmbase.sizing.plan import CoreGroup
@@ -187,3 +188,15 @@ def read_statements(text: str | None = None) -> tuple[Statement, ...]:
             Statement(**match.groupdict(), engine=engine, by_hand=by_hand) for match in ROW.finditer(section)
         )
     return tuple(statements)
+
+
+C = TypeVar("C")
+
+
+def read_findings(check: Callable[[C], Iterator[CheckResult]], context: C) -> list[CheckResult]:
+    """Return the results of a check; if AWS refuses a call of it, the last one is unknown and says why."""
+    name, parts, findings = check.__name__.strip("_").replace("_", " "), Parts(), list[CheckResult]()
+    parts.read(name, lambda: findings.extend(check(context)), None)
+    todo = "allow what is missing, and run the same command again"
+    findings += [Check(name, "", "AWS answers", todo).result(why, good=None) for why in parts.unread.values()]
+    return findings

@@ -350,7 +350,7 @@ def subscriptions(context: VerificationContext) -> Iterator[CheckResult]:
     environment = context.launch.environment
     topics = read_topics(context.aws, environment.name, context.launch.plan.cluster, environment.alarm_email)
     faults = topic_faults(topics)
-    confirmed = sum(subscription.confirmed for topic in topics or () for subscription in topic.subscriptions)
+    confirmed = sum(subscription.confirmed for topic in topics for subscription in topic.subscriptions)
     observed = "; ".join(faults) or f"{confirmed} confirmed"
     yield Check(
         "subscriptions of the alarms",
@@ -359,8 +359,8 @@ def subscriptions(context: VerificationContext) -> Iterator[CheckResult]:
         "set alarms.email and run warmbase deploy, or subscribe somebody to the topic; then follow the link in the mail"
         " from SNS. SNS deletes an unconfirmed subscription after 48 hours: subscribe the address again",
     ).result(
-        observed if topics or faults else "no alarm has a topic",
-        good=None if topics is None else bool(topics) and not faults,
+        observed if topics else "no alarm has a topic",
+        good=bool(topics) and not faults,
     )
 
 

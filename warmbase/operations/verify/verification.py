@@ -23,7 +23,16 @@ from warmbase.operations.cluster.boost import moment, read_boost
 from warmbase.operations.cluster.claims import claim_of
 from warmbase.operations.cluster.description import described_cluster
 from warmbase.operations.cluster.stack import FORGOTTEN
-from warmbase.operations.verify.check import HARMS, Check, CheckResult, Facts, HBaseContext, Statement, read_statements
+from warmbase.operations.verify.check import (
+    HARMS,
+    Check,
+    CheckResult,
+    Facts,
+    HBaseContext,
+    Statement,
+    read_findings,
+    read_statements,
+)
 from warmbase.operations.verify.nodes import (
     DROP_IN,
     READ_ONLY,
@@ -208,7 +217,7 @@ def verification(aws: Aws, launch: Launch, say: Say) -> tuple[CheckResult, ...]:
             effective=read_effective_settings(aws, cluster.id, say),
         )
         say("querying EMR, CloudWatch and CloudFormation")
-        return tuple(finding for check in CHECKS for finding in check(context))
+        return tuple(finding for check in CHECKS for finding in read_findings(check, context))
 
 
 def unsettled(findings: tuple[CheckResult, ...], engine: str) -> tuple[Statement, ...]:
