@@ -203,9 +203,10 @@ def number(text: str) -> float | None:
 
 def _whole(text: str) -> int | None:
     trimmed = text.strip()
-    if re.fullmatch(r"[+-]?\d+", trimmed, re.ASCII):
+    # Python refuses to read over 4,300 digits, and a float has 309.
+    if re.fullmatch(r"[+-]?\d{1,300}", trimmed, re.ASCII):
         return int(trimmed)
-    return int(trimmed, 16) if re.fullmatch(r"-?0[xX][0-9a-fA-F]+", trimmed) else None
+    return int(trimmed, 16) if re.fullmatch(r"-?0[xX][0-9a-fA-F]{1,240}", trimmed) else None
 
 
 def _beyond(value: float, least: float, most: float, unit: str) -> str | None:

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -162,3 +163,118 @@ def test_a_pipe_among_the_files_of_a_record_is_not_waited_for(tmp_path: Path) ->
     pipe(program)
     with pytest.raises(InvalidInput, match="it differs from what was launched"):
         launch_records(read_environment(str(tmp_path / "dev.yaml")))
+
+
+MIB = 2**20
+SITE = '[{"Classification":"hbase-site","Properties":{"hbase.regionserver.handler.count":%s}}]'
+CLUSTER = 'resource "aws_emr_cluster" "a" {\n%s\n}\n'
+LOCALS = "\n".join(f"a{level} = [local.a{level + 1}, local.a{level + 1}]" for level in range(40))
+CREATE = "aws emr create-cluster --applications Name=HBase "
+
+
+class Hostile(NamedTuple):
+    """A file that would take a reader minutes, or its stack, and what the command says about it."""
+
+    command: str
+    content: bytes | str
+    answer: str
+
+
+HOSTILE = {
+    "a number": Hostile(
+        "lint --file", SITE % ("9" * 10**6), ":1  hbase-site\n  'hbase.regionserver.handler.count': it has"
+    ),
+    "a number as text": Hostile("lint --file", SITE % f'"{"9" * 10**6}"', "it has 1,000,000 characters"),
+    "a shorter number": Hostile("lint --file", SITE % f'"{"9" * 5000}"', "it has a number of 5,000 digits"),
+    "a number of XML": Hostile(
+        "lint --file",
+        f"<configuration><property><name>a</name><value>{'9' * 5000}</value></property></configuration>",
+        ":1  'a'\n  it has a number of 5,000 digits",
+    ),
+    "JSON in depth": Hostile("lint --file", "[" * 30_000 + "]" * 30_000, ":1  is not JSON at '[["),
+    "JSON of one token": Hostile("lint --file", f"[{'1,' * MIB}1]", ":1  is not JSON at '1,1,"),
+    "50 MB of JSON": Hostile("lint --file", f"[{' ' * 50 * 10**6}]", ":1  is too long"),
+    "settings": Hostile(
+        "lint --file",
+        f"<configuration>{'<property><name>a</name><value>é</value></property>' * 70_000}</configuration>",
+        ":1  is too long\n  it has over 10,000 settings",
+    ),
+    "YAML in depth": Hostile("lint --file", f"Configurations: {'[' * 30_000}", "it nests deeper than 50 levels"),
+    "YAML of one token": Hostile(
+        "lint --file", f"Configurations:\n{'- a' + chr(10)}" * 10**5, "it has over 200,000 entries"
+    ),
+    "Terraform in depth": Hostile(
+        "lint --file", CLUSTER % f"x = {'[' * 30_000}{']' * 30_000}", ":1  cannot be read\n  it nests too deep"
+    ),
+    "locals that multiply": Hostile(
+        "lint --file", f"locals {{\n{LOCALS}\na40 = 1\n}}\n{CLUSTER % 'x = local.a0'}", "it has over 200,000 values"
+    ),
+    "long Terraform": Hostile(
+        "lint --file", CLUSTER % ("x = 1\n" * 10**5), ":1  is too long\n  the file is over 256 KiB"
+    ),
+    "a heredoc of blanks": Hostile("lint --file", CLUSTER % f"x = <<EOF\n{' ' * 250_000}\nEOF", ""),
+    "a long script": Hostile("lint --file", CREATE * 80_000, ":1  is too long\n  the file is over 256 KiB"),
+    "one command after another": Hostile(
+        "lint --file", "emr create-cluster --x " * 180_000, ":1  is not a configuration"
+    ),
+    "an open quote": Hostile(
+        "lint --file", f'{CREATE}--x "{"${a}" * 10_000}', ':1  is not a command\n  the quote " is never'
+    ),
+    "writers of nothing": Hostile(
+        "lint --file", f"{'cat ' * 50_000}\n{CREATE}--configurations file://x", "x cannot be read"
+    ),
+    "here-documents without an end": Hostile(
+        "lint --file", f"{'cat > x <<E ' * 20_000}\n{CREATE}--configurations file://x", "x cannot be read"
+    ),
+    "lists of the HBase shell": Hostile("lint --file", f"create 't', {'X => [1, ' * 100_000}", ""),
+    "blanks of a description": Hostile("lint --file", f"'t', {{TABLE_ATTRIBUTES => {{{' ' * 10**6}", ""),
+    "tables": Hostile(
+        "lint --file",
+        "\n".join(f"create 't{table}', 'f', coprocessor => 'a|b|1'" for table in range(20_000)),
+        "the file has over 10,000 tables",
+    ),
+    "bytes": Hostile("lint --file", b"\xff" * 4 * MIB, ":1  is not text"),
+    "an environment in depth": Hostile("environment", "[" * 30_000, "nests deeper than 30 levels"),
+    "50 MB of an environment": Hostile(
+        "environment", "a" * 50 * 10**6, "is not YAML\n  it is longer than 1,048,576 bytes"
+    ),
+    "a number of an environment": Hostile(
+        "environment",
+        DEV + 'overrides: {hbase-site: {hbase.regionserver.handler.count: "%s"}}\n' % ("9" * 10**6),
+        "is not YAML\n  it has 1,000,000 characters",
+    ),
+    "a shorter number of an environment": Hostile(
+        "environment",
+        DEV + 'overrides: {hbase-site: {hbase.regionserver.handler.count: "%s"}}\n' % ("9" * 5000),
+        "' is not a whole number from 1 to 2,147,483,647",
+    ),
+    "an inspection in depth": Hostile("inspection", "[" * 30_000, "  file\n  invalid json: recursion limit exceeded"),
+    "a number of an inspection": Hostile(
+        "inspection", f'{{"stored_bytes": {"9" * 10**6}}}', "number out of range at line 1 column"
+    ),
+    "more than a long": Hostile(
+        "inspection", f'{{"stored_bytes": {2**63}}}', "input should be less than 9223372036854775808"
+    ),
+    "50 MB of an inspection": Hostile("inspection", " " * 50 * 10**6, "it is over 16 MiB"),
+    "a curve": Hostile("curve", "rows,reads\n" + "0,0\n" * 10**6, "it is over 1 MiB"),
+    "a number of a curve": Hostile("curve", f"rows,reads\n{'9' * 10**6},1\n", "field larger than field limit"),
+    "a record in depth": Hostile("launch record", "[" * 30_000, "it cannot be read: ValueError('it nests too deep')"),
+    "a number of a record": Hostile("launch record", f'{{"sha256": {"9" * 10**6}}}', "Exceeds the limit"),
+    "50 MB of a record": Hostile("launch record", " " * 50 * 10**6, "it is over 16 MiB"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_file_takes_a_reader_its_stack_or_minutes(tmp_path: Path, name: str) -> None:
+    """The limit ends what would hang; each case takes less than a second or so of an idle processor."""
+    hostile = HOSTILE[name]
+    special = tmp_path / ("special.csv" if hostile.command == "curve" else "special.yaml")
+    content = hostile.content
+    special.write_bytes(content if isinstance(content, bytes) else content.encode())
+    arguments = COMMANDS[hostile.command](tmp_path, special)
+    with time_limit():
+        result = run(*arguments)
+    assert "Traceback" not in result.stderr
+    assert (result.returncode, "fix: " in result.stderr) == ((2, True) if hostile.answer else (0, False)), result.stderr
+    assert hostile.answer in result.stderr
+    assert len(result.stderr) < 6_000

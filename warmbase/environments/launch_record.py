@@ -24,7 +24,7 @@ from msgspec.structs import fields, replace
 
 from warmbase.environments.environment import Environment
 from warmbase.ground.errors import InvalidInput, Problem, Refused
-from warmbase.ground.files import read_regular_file
+from warmbase.ground.files import read_json, read_whole_file
 from warmbase.sizing.plan import CoreGroup, Plan, PrimaryGroup
 
 BOOTSTRAP: Final = "bootstrap"
@@ -178,7 +178,7 @@ def recorded_identities(environment: Environment) -> Mapping[Path, Identity]:
     identities: dict[Path, Identity] = {}
     for directory in _directories(environment):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            identities[directory] = Identity(**json.loads((directory / FILE).read_text(encoding="utf-8"))["identity"])
+            identities[directory] = Identity(**read_json(directory / FILE)["identity"])
     return identities
 
 
@@ -219,7 +219,7 @@ def _directories(environment: Environment) -> list[Path]:
             continue
         # The record stands beside another file; if it is unreadable, it belongs to that file.
         with suppress(OSError, ValueError, KeyError, TypeError):
-            identity = json.loads(read_regular_file(directory / FILE))["identity"]
+            identity = read_json(directory / FILE)["identity"]
             if (identity["environment"], identity["region"]) == (environment.name, environment.region):
                 directories.append(directory)
     return directories
@@ -262,7 +262,7 @@ def _digest(document: Mapping[str, Any]) -> str:
 def _read(directory: Path) -> LaunchRecord:
     file = directory / FILE
     try:
-        document = json.loads(read_regular_file(file))
+        document = read_json(file)
         digest = document.pop(DIGEST)
         record = convert({**document, "directory": directory}, LaunchRecord)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -272,7 +272,7 @@ def _read(directory: Path) -> LaunchRecord:
     for name, launched in record.bootstrap.items():
         content = None
         with suppress(OSError):  # A file that cannot be read counts as changed.
-            content = read_regular_file(files[name]) if name in files else None
+            content = read_whole_file(files[name]) if name in files else None
         if name not in files:
             problems.append(_edited(record.file(name), "it is missing"))
         elif content is None or hashlib.sha256(content).hexdigest() != launched:

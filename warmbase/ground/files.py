@@ -6,15 +6,19 @@ nobody writes to, or a device, would block a command for ever.
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 PACKAGE: Final = Path(__file__).parents[1]
 """The directory `warmbase`, in a checkout or among the installed packages."""
 EXAMPLES: Final = PACKAGE / "examples"
 """The environment files that ship."""
+MOST_BYTES: Final = 16 * 2**20
+"""judgement: the largest file that a command reads whole, an inspection of many tables, has less than one MiB."""
 
 
 def is_checkout() -> bool:
@@ -30,6 +34,22 @@ def read_regular_file(path: Path, most_bytes: int = -1) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         _refuse_special(os.fstat(descriptor).st_mode, path)
         return file.read(most_bytes)
+
+
+def read_whole_file(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """Return the content. Raises OSError as read_regular_file, and for a longer file."""
+    content = read_regular_file(path, most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"it is over {most_bytes / 2**20:.0f} MiB", str(path))
+    return content
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - any document
+    """Return the document that a file holds. Raises OSError as read_whole_file, and ValueError if it is not JSON."""
+    try:
+        return json.loads(read_whole_file(path))
+    except RecursionError:
+        raise ValueError("it nests too deep") from None
 
 
 def _refuse_special(mode: int, path: Path) -> None:

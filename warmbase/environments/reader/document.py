@@ -23,6 +23,8 @@ SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader
 MOST_BYTES: Final = 2**20
 MOST_ENTRIES: Final = 2_000
 MOST_LEVELS: Final = 30
+MOST_CHARACTERS: Final = 2**15  # judgement: the longest values are options of Java, of some thousand characters
+MOST_DIGITS: Final = 300
 # Characters that XML 1.0 forbids, and the control characters of Latin-1, which it discourages and terminals obey.
 FORBIDDEN: Final = r"[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 # What `warmbase new` writes about a value that nobody stated.
@@ -67,6 +69,19 @@ def forbidden_character(text: str) -> str | None:
     """
     match = None if text.isprintable() else re.search(FORBIDDEN, text)
     return match.group() if match else None
+
+
+def excess(text: str) -> str | None:
+    """Return why a text is too long for any value of a configuration, or None.
+
+    Python refuses to read a number of more than 4,300 digits, and a float has at most 309.
+    """
+    if len(text) > MOST_CHARACTERS:
+        return f"it has {len(text):,} characters, and no value has more than {MOST_CHARACTERS:,}"
+    digits = max(map(len, re.findall(r"\d++", text)), default=0) if len(text) > MOST_DIGITS else 0
+    if digits > MOST_DIGITS:
+        return f"it has a number of {digits:,} digits, and no number has more than {MOST_DIGITS}"
+    return None
 
 
 def path_text(path: YamlPath) -> str:
@@ -179,6 +194,8 @@ def _walk(
                 problems.append(Problem(where=where, what=path_text(path), why=why, fix="remove the character"))
         if isinstance(node, yaml.ScalarNode):
             written[path] = node.value
+            if len(node.value) > MOST_CHARACTERS:
+                raise _mistake(node, excess(node.value) or "")
             try:
                 loader.construct_object(node)
             except (ValueError, ArithmeticError, LookupError, AttributeError):

@@ -11,11 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from warmbase.ground.block import FAMILY_FORM, TABLE_FORM, FamilyTotals, Inspection, LengthHistogram
 from warmbase.ground.errors import InvalidInput, Problem
-from warmbase.ground.files import read_regular_file
+from warmbase.ground.files import read_whole_file
 
-Length = Annotated[int, Field(ge=1)]
+Amount = Annotated[int, Field(ge=0, lt=2**63)]
+"""A number of bytes, blocks or cells: a long of Java, as HBase counts them."""
+Length = Annotated[Amount, Field(ge=1)]
 Pairs = Annotated[list[tuple[Length, Length]], Field(min_length=1)]
 """[[bytes, blocks], …]: how many blocks have which cached length."""
+
+
+MOST_PROBLEMS = 100  # judgement: nobody reads more
 
 
 class FamilyFile(BaseModel):
@@ -27,21 +32,21 @@ class FamilyFile(BaseModel):
     family: Annotated[str, Field(pattern=FAMILY_FORM)]
     cached_lengths: Pairs
     cached_lengths_compressed: Pairs
-    index_bytes: Annotated[int, Field(ge=0)]
-    bloom_bytes: Annotated[int, Field(ge=0)]
-    cells: Annotated[int, Field(ge=1)]
-    rows: Annotated[int, Field(ge=1)]
+    index_bytes: Amount
+    bloom_bytes: Amount
+    cells: Length
+    rows: Length
     largest_cell_bytes: Length
     codec: Literal["none", "gz", "snappy", "lz4", "zstd", "lzo", "bzip2"]
     encoding: Literal["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]
     files: Length
     regions: Length
     bloom: str = ""
-    key_bytes: Annotated[int, Field(ge=0)] = 0
-    value_bytes: Annotated[int, Field(ge=0)] = 0
-    block_bytes: Annotated[int, Field(ge=0)] = 0
-    files_read: Annotated[int, Field(ge=0)] = 0
-    unread_bytes: Annotated[int, Field(ge=0)] = 0
+    key_bytes: Amount = 0
+    value_bytes: Amount = 0
+    block_bytes: Amount = 0
+    files_read: Amount = 0
+    unread_bytes: Amount = 0
     zstd_ratio: Annotated[float, Field(ge=0)] = 0.0
     relative_error: Annotated[float, Field(ge=0)] = 0.0
 
@@ -80,14 +85,26 @@ class InspectionFile(BaseModel):
 def read_inspection(path: Path) -> Inspection:
     """Raises InvalidInput with every problem of the file."""
     try:
-        return InspectionFile.model_validate_json(read_regular_file(path).decode("utf-8")).build()
-    except (OSError, UnicodeDecodeError) as error:
+        return InspectionFile.model_validate_json(read_whole_file(path).decode("utf-8")).build()
+    except UnicodeDecodeError:
+        raise InvalidInput([_problem(str(path), "cannot be read", "it is not text in UTF-8")]) from None
+    except OSError as error:
         raise InvalidInput([_problem(str(path), "cannot be read", str(error))]) from None
     except ValidationError as error:
         raise InvalidInput(
-            _problem(str(path), ".".join(map(str, details["loc"])) or "file", details["msg"].lower())
-            for details in error.errors()
+            _problem(str(path), _key(details["loc"]), details["msg"].lower())
+            for details in error.errors()[:MOST_PROBLEMS]
         ) from None
+
+
+def _key(location: tuple[int | str, ...]) -> str:
+    """Return where a problem is, without the names that the file has and an inspection has not.
+
+    The author of an environment chooses the file, and its reader may post the answer: no other file is quoted.
+    """
+    known = {*FamilyFile.model_fields, *InspectionFile.model_fields}
+    named = [str(part) for part in location if isinstance(part, int) or part in known]
+    return ".".join(named + ["…"] * (len(named) < len(location))) or "file"
 
 
 def inspection_text(inspection: Inspection) -> str:

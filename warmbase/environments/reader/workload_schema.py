@@ -30,7 +30,7 @@ from warmbase.environments.reader.section import (
     known_values,
 )
 from warmbase.ground.errors import InvalidInput
-from warmbase.ground.files import read_regular_file
+from warmbase.ground.files import read_whole_file
 from warmbase.ground.units import GIB, HOURS_PER_DAY, KIB, MIB, SECONDS_PER_HOUR, TIB, exact_size
 from warmbase.sizing.requirements import Targets
 from warmbase.sizing.workload.popularity import UNIFORM, Curve, RowPopularity, Zipf, hot_set
@@ -637,11 +637,14 @@ class TargetsSection(Section):
         )
 
 
+MOST_CURVE_BYTES: Final = 2**20  # judgement: a curve of a thousand points has 20 kB
+
+
 def read_curve(path: Path) -> Curve:
     """Raises InvalidInput, with the line where there is one, for a file that is not such a curve."""
     where, points, why = str(path), [], "the file has no points"
     try:
-        reader = csv.DictReader(io.StringIO(read_regular_file(path).decode("utf-8"), newline=""))
+        reader = csv.DictReader(io.StringIO(read_whole_file(path, MOST_CURVE_BYTES).decode("utf-8"), newline=""))
         for line, row in [(reader.line_num, row) for row in reader]:
             where = f"{path}:{line}"
             try:
@@ -654,6 +657,8 @@ def read_curve(path: Path) -> Curve:
             return Curve(points=tuple(points))
     except InvalidInput as error:
         why = error.problems[0].why
+    except UnicodeDecodeError:
+        why = "it is not text in UTF-8"
     except (OSError, ValueError, csv.Error) as error:
         why = str(error)
     raise InvalidInput.of(

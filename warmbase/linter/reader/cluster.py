@@ -24,10 +24,10 @@ from warmbase.emr.cluster_spec import (
     SettingKey,
     Settings,
 )
-from warmbase.environments.reader.document import forbidden_character
+from warmbase.environments.reader.document import excess, forbidden_character
 from warmbase.ground.errors import InvalidInput, Problem
 from warmbase.linter.reader.node import Array, Member, Node, Object, Scalar, is_gap, scalar_text, written_member
-from warmbase.linter.reader.source_text import WRITTEN, SourceSpan, WrittenSetting, quoted
+from warmbase.linter.reader.source_text import WRITTEN, SourceSpan, WrittenSetting, quoted, refusal
 
 CLUSTER_KEYS: Final = frozenset({"Configurations", "Instances", "ReleaseLabel", "Applications", "ManagedScalingPolicy"})
 FLEETS: Final = ("InstanceFleets", "MasterInstanceFleet", "CoreInstanceFleet", "TaskInstanceFleets")
@@ -129,8 +129,8 @@ def _role(entry: Fields) -> str | None:
     if text is not None and text.upper() in ROLES:
         return ROLES[text.upper()]
     if text is not None or written is None:
-        why = f"{quoted(text)} is not a role" if text else "the group has no role"
         place = written.place if written else entry.place
+        why = f"{place.quoted(text)} is not a role" if text else "the group has no role"
         entry.problems.add(place, key, why, "write MASTER, CORE or TASK")
     return None
 
@@ -174,6 +174,10 @@ def _settings(entry: Fields) -> Settings:
     return level.settings
 
 
+# judgement: the default files of Hadoop and HBase have some hundred settings each.
+MOST_SETTINGS: Final = 10_000
+MOST_PROBLEMS: Final = 500  # judgement: nobody reads more
+SHORTEN: Final = "write the value that is meant"
 # judgement: no count and no volume of EMR has more digits.
 WHOLE: Final = re.compile(r"[0-9]{1,9}")
 
@@ -222,6 +226,9 @@ class Fields(Struct, frozen=True, kw_only=True):
         text = scalar_text(member.value)
         if text is None:
             self.problems.add(member.place, key, "the value is a list or an object", "write a single value")
+        elif why := excess(text):
+            self.problems.add(member.place, key, why, SHORTEN)
+            return None
         return text
 
     def whole(self, key: str) -> int | None:
@@ -230,7 +237,9 @@ class Fields(Struct, frozen=True, kw_only=True):
         if member is None or text is None:
             return None
         if not WHOLE.fullmatch(text):
-            self.problems.add(member.place, key, f"{quoted(text)} is not a whole number", "write a whole number")
+            self.problems.add(
+                member.place, key, f"{member.place.quoted(text)} is not a whole number", "write a whole number"
+            )
             return None
         return int(text)
 
@@ -301,7 +310,9 @@ class Level(Struct, frozen=True, kw_only=True):
             if member.key not in KEYS:
                 near = get_close_matches(member.key, KEYS, n=1)
                 fix = f"did you mean {near[0]}?" if near else "move it into Properties"
-                self._problem(member.place, path, f"{quoted(member.key)} is not a key of a classification", fix)
+                self._problem(
+                    member.place, path, f"{member.place.quoted(member.key)} is not a key of a classification", fix
+                )
         for key in PROPERTIES:
             if properties := node.get(key):
                 self._read_properties(properties, path)
@@ -323,25 +334,31 @@ class Level(Struct, frozen=True, kw_only=True):
                 self._problem(properties.place, path, why, 'write {"key": "value"}, or {} for none')
             return
         for index, member in enumerate(node.members):
-            value = scalar_text(member.value)
+            value, key = scalar_text(member.value), member.place.quoted(member.key)
             if value is None:
-                why = f"the value of {quoted(member.key)} is a list or an object"
+                why = f"the value of {key} is a list or an object"
                 self._problem(member.place, path, why, "write the value as a string in quotes")
             elif forbidden := forbidden_character(member.key + value):
-                why = f"{quoted(member.key)} contains the control character U+{ord(forbidden):04X}, which XML forbids"
+                why = f"{key} contains the control character U+{ord(forbidden):04X}, which XML forbids"
                 self._problem(member.place, path, why, "remove the character")
+            elif reason := excess(member.key) or excess(value):
+                self._problem(member.place, path, f"{key}: {reason}", SHORTEN)
             else:
                 converts = properties.key != API_PROPERTIES
                 is_text = converts or not isinstance(member.value, Scalar) or member.value.quoted
                 line = member.place.linted_line
                 setting = Setting(classification=path, key=member.key, value=value, line=line, quoted=is_text)
-                self.put(setting, written_member(setting, node.members, index))
+                self.put(setting, written_member(setting, node.members, index), member.place)
 
-    def put(self, setting: Setting, written: WrittenSetting) -> None:
+    def put(self, setting: Setting, written: WrittenSetting, place: SourceSpan) -> None:
         """Keep a setting; of several for one key the last one stays. A trial also notes where it is written."""
         settings = WRITTEN.get()
         if settings is not None:
             settings.append(written)
+        if len(self.settings) + len(self.problems.twice) >= MOST_SETTINGS:
+            why = f"it has over {MOST_SETTINGS:,} settings"
+            fix = "pass only the configurations"
+            raise refusal(place, what="is too long", why=why, fix=fix)
         key = (setting.classification, setting.key)
         if key in self.settings:
             self.problems.twice.append(setting)
@@ -365,6 +382,8 @@ class ReadProblems(Struct, frozen=True, kw_only=True):
         """Add a problem, after which the reading continues."""
         what = what if what.isprintable() and what else quoted(what)
         self.problems.append(Problem(where=str(place), what=what, why=why, fix=fix))
+        if len(self.problems) >= MOST_PROBLEMS:
+            self.refuse()
 
     def refuse(self) -> None:
         """Raise InvalidInput with all problems, ordered by line, if there are any."""

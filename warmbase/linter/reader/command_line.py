@@ -31,22 +31,25 @@ from warmbase.linter.reader.source_text import (
     refusal,
 )
 
-COMMAND: Final = re.compile(r"(?<![\w-])emr(?:[ \t]|\\\n)+create-cluster(?=(?:\s|\\\n)+-)")
-BEFORE: Final = re.compile(r"(?P<backtick>`?)(?<![\w-])aws(?![\w-])[^`]*$")
-COMMENT: Final = re.compile(r"(?:^|\s)#")
-# judgement: global options between `aws` and `emr` are shorter.
-FARTHEST_AWS: Final = 1_000
+TOKEN: Final = re.compile(
+    r"(?P<command>(?<![\w-])emr(?:[ \t]|\\\n)++create-cluster(?=(?:\s|\\\n)++-))"
+    r"|(?P<aws>(?P<backtick>`?)(?<![\w-])aws(?![\w-]))|(?P<end>`|(?<!\\)\n)|(?P<comment>(?:^|(?<=\s))#[^\n]*+)"
+)
+"""The parts of a script that decide where a command begins, each read once."""
 
 
 def command_offsets(text: str) -> list[tuple[int, bool]]:
     """Return the offset after each such command, and whether it is in backticks; comments are skipped."""
     offsets = []
-    for command in COMMAND.finditer(text):
-        nearby = text[max(0, command.start() - FARTHEST_AWS) : command.start()]
-        line = nearby.replace("\\\n", "  ").rpartition("\n")[2]
-        before = BEFORE.search(line)
-        if before and not COMMENT.search(line[: before.start()]):
-            offsets.append((command.end(), bool(before["backtick"])))
+    aws: re.Match[str] | None = None
+    for token in TOKEN.finditer(text):
+        match token.lastgroup:
+            case "command" if aws:
+                offsets.append((token.end(), bool(aws["backtick"])))
+            case "aws":
+                aws = aws if aws and not token["backtick"] else token
+            case "end":
+                aws = None
     return offsets
 
 
@@ -127,14 +130,7 @@ def _document(option: Option, folder: Path) -> Node | None:
     if file := FILE.fullmatch(text):
         if written := heredoc_file(value.script, file[1]) if value.script else None:
             return json_node(written)
-        source = load_source(folder / file[1], cited=value.place(0))
-        try:
-            return json_node(source)
-        except InvalidInput as error:
-            [problem] = error.problems
-            # Who writes the script names the file: what is in a reader's other files stays out of the answer.
-            why = f"{option.name} names the file, which must be JSON"
-            raise refusal(problem.where, what="is not JSON", why=why, fix=problem.fix) from None
+        return json_node(load_source(folder / file[1], cited=value.place(0)))
     if text.startswith(("[", "{")):
         if len(option.values) > 1:
             why = f"the shell ends the JSON before {quoted(option.values[1].text)}"

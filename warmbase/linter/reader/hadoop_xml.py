@@ -15,13 +15,15 @@ from xml.sax.saxutils import unescape
 from msgspec import Struct, field
 
 from warmbase.emr.cluster_spec import ClusterSpec, Setting
-from warmbase.linter.reader.cluster import Level, ReadProblems
+from warmbase.environments.reader.document import excess
+from warmbase.linter.reader.cluster import SHORTEN, Level, ReadProblems
 from warmbase.linter.reader.source_text import (
     Notation,
     SourceSpan,
     SourceText,
     Written,
     WrittenSetting,
+    alone_on_line,
     quoted,
     refusal,
 )
@@ -84,6 +86,8 @@ class _Reader(Struct, kw_only=True):
     property: _Property | None = None
     texts: list[str] = field(default_factory=list)
     bytes: bytes | None = None
+    last: tuple[int, int] = (0, 0)
+    """The last place that was read, in bytes and in characters."""
 
     def read(self) -> None:
         """Read the whole file."""
@@ -152,9 +156,12 @@ class _Reader(Struct, kw_only=True):
 
     def _offset(self) -> int:
         """Return the place of what the parser reads now."""
+        index = self.parser.CurrentByteIndex
         if self.bytes is None:
-            return self.parser.CurrentByteIndex
-        return len(self.bytes[: self.parser.CurrentByteIndex].decode())
+            return index
+        at, offset = self.last
+        self.last = index, offset + len(self.bytes[at:index].decode())
+        return self.last[1]
 
     def _written(self, start: int, text: str) -> Written | None:
         """Return where the content of the element stands that ends here; None for one with comments or CDATA."""
@@ -170,9 +177,8 @@ class _Reader(Struct, kw_only=True):
         start, end = element.start, text.find(">", self._offset()) + 1
         if "<!--" in text[start:end]:
             return None
-        line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end) + 1
-        if line_end and not text[line_start:start].strip() and not text[end:line_end].strip():
-            start, end = line_start, line_end
+        if line := alone_on_line(text, start, end):
+            start, end = line
         return Written(passage=self.passage, start=start, end=end, notation=Notation.XML)
 
     def _put(self, element: _Property) -> None:
@@ -184,7 +190,11 @@ class _Reader(Struct, kw_only=True):
                 element.place, name or "property", why, f"add a <{missing}>, or remove the property"
             )
             return
+        if reason := excess(name) or excess(element.value):
+            self.level.problems.add(element.place, quoted(name), reason, SHORTEN)
+            return
         line = element.name_place.line
         setting = Setting(classification=self.only, key=name, value=element.value.strip(), line=line)
         key, value = element.name_written, element.value_written
-        self.level.put(setting, WrittenSetting(setting=setting, key=key, value=value, whole=self._whole(element)))
+        written = WrittenSetting(setting=setting, key=key, value=value, whole=self._whole(element))
+        self.level.put(setting, written, element.name_place)

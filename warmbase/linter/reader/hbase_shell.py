@@ -26,7 +26,7 @@ START: Final = re.compile(
     re.MULTILINE,
 )
 DESCRIBED: Final = re.compile(r"COLUMN FAMILIES|^[ \t]*+\{NAME|^[ \t]*+$", re.MULTILINE)
-WRAPPED: Final = re.compile(r"[ \t]*+\n[ \t]*+")
+WRAPPED: Final = re.compile(r"(?<![ \t])[ \t]*+\n[ \t]*+")
 TOKEN: Final = re.compile(
     r"(?P<text>'(?>(?:[^'\\\n]|\\.)*)'|\"(?>(?:[^\"\\\n]|\\.)*)\")|(?P<comment>#[^\n]*+)|(?P<joined>\\\n)"
     r"|(?P<blank>[ \t]++)|(?P<word>[\w$.]++)|(?P<mark>=>|.|\n)"
@@ -34,6 +34,7 @@ TOKEN: Final = re.compile(
 COMMENT: Final = re.compile(r"(?:^|\s)#")
 # judgement: a statement follows the start of its line, a prompt or `echo` within this many characters.
 LONGEST_PREFIX: Final = 1_000
+MOST_TABLES: Final = 10_000  # judgement: HBase holds some thousand tables
 ATTRIBUTE: Final = re.compile(r"coprocessor\w*(?:\$\d+)?", re.IGNORECASE)
 NUMBERED: Final = re.compile(r"coprocessor\$\d+", re.IGNORECASE)
 
@@ -91,6 +92,9 @@ def table_coprocessors(script: SourceText) -> tuple[TableCoprocessor, ...]:
     """
     tables, at = _Tables(), 0
     while start := next(_starts(script.text, at), None):
+        if len(tables.attributes) > MOST_TABLES:
+            why = f"the file has over {MOST_TABLES:,} tables"
+            raise refusal(script.place(at), what="is too long", why=why, fix="pass fewer tables at once")
         if start["described"]:
             # A terminal breaks the lines of a description anywhere, even in a name.
             end = DESCRIBED.search(script.text, start.end())
@@ -165,7 +169,7 @@ def _pairs(tokens: list[_Token]) -> Iterator[_Pair]:
         first = index + 1
         is_list = tokens[first].is_mark and tokens[first].text == "["
         last = first + 1
-        while is_list and last < len(tokens) and tokens[last].text != "]":
+        while is_list and last < len(tokens) and tokens[last].text not in {"[", "]"}:
             last += 1
         values = tuple(value.text for value in tokens[first:last] if not value.is_mark)
         if values:

@@ -28,7 +28,7 @@ from warmbase.linter.reader.source_text import (
     TextCursor,
     Written,
     WrittenSetting,
-    quoted,
+    alone_on_line,
     refusal,
 )
 
@@ -112,12 +112,11 @@ def written_member(setting: Setting, members: Sequence[Member], index: int) -> W
     whole = None
     if key and value and len(members) > 1:
         text = key.passage.text
-        in_brackets = text.lstrip().startswith(("{", "[")) or text[key.end : key.end + 1] != ":" or key.passage.pieces
+        in_brackets = JSON_START.match(text) or text[key.end : key.end + 1] != ":" or key.passage.pieces
         if not in_brackets:
             # The whole line of YAML is removed, unless it contains anything else.
-            start, end = text.rfind("\n", 0, key.start) + 1, text.find("\n", value.end)
-            if end >= 0 and not text[start : key.start].strip(" ") and not text[value.end : end].strip():
-                whole = replace(key, start=start, end=end + 1)
+            if line := alone_on_line(text, key.start, value.end):
+                whole = replace(key, start=line[0], end=line[1])
         elif index + 1 < len(members):
             # An entry between commas is removed up to the next one; the last, from the end of the previous one.
             following = members[index + 1].written
@@ -125,6 +124,9 @@ def written_member(setting: Setting, members: Sequence[Member], index: int) -> W
         elif before := _written_value(members[index - 1]):
             whole = replace(key, start=before.end, end=value.end)
     return WrittenSetting(setting=setting, key=key, value=value, whole=whole)
+
+
+JSON_START: Final = re.compile(r"\s*[\[{]")
 
 
 def _written_value(member: Member) -> Written | None:
@@ -154,6 +156,9 @@ def with_capitals(node: Node) -> Node:
 
 # judgement: classifications nest 3 levels, a cluster 10.
 MOST_LEVELS: Final = 50
+# judgement: a cluster is a few hundred entries, and the plan of Terraform of 4 MiB has some 100,000. Beyond this, it is
+# another file, or aliases multiply or refer to themselves.
+MOST_ENTRIES: Final = 200_000
 JSON_PLACEHOLDER: Final = re.compile(r"<[^<>\n]*>|\$\{[^{}]*\}")
 BARE: Final = re.compile(r"[^\s,\[\]{}\":]+")
 LITERAL: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
@@ -171,18 +176,25 @@ def json_node(passage: SourceText) -> Node:
 
 
 class _Reader(TextCursor, kw_only=True):
+    entries: int = 0
+
     def refusal(self, why: str, fix: str) -> InvalidInput:
         """Return the problem of the text that stands here."""
         here = self.passage.text[self.at : self.at + 20].partition("\n")[0]
         if here[:1] and here[0] in TYPOGRAPHIC:
             why, fix = "JSON does not accept typographic quotes", 'write " instead'
-        what = f"is not JSON at {quoted(here)}" if here else "is not JSON: it ends too early"
-        return refusal(self.passage.place(self.at), what=what, why=why, fix=fix)
+        place = self.passage.place(self.at)
+        what = f"is not JSON at {place.quoted(here)}" if here else "is not JSON: it ends too early"
+        what = what if place.cited is None else "is not JSON"
+        return refusal(place, what=what, why=why, fix=fix)
 
     def value(self, level: int) -> Node:
         """Return the value that comes next."""
         if level > MOST_LEVELS:
             raise self.refusal(f"it nests deeper than {MOST_LEVELS} levels", "pass only the configurations")
+        self.entries += 1
+        if self.entries > MOST_ENTRIES:
+            raise self.refusal(f"it has over {MOST_ENTRIES:,} values", "pass only the configurations")
         match self.peek():
             case "{":
                 return self._object(level)
@@ -204,7 +216,7 @@ class _Reader(TextCursor, kw_only=True):
             key = self._string()
             written = self._written(start)
             if self.peek() != ":":
-                raise self.refusal(f"expected a colon after {quoted(key)}", "check the quotes before it")
+                raise self.refusal(f"expected a colon after {here.quoted(key)}", "check the quotes before it")
             self.at += 1
             members.append(Member(key=key, value=self.value(level + 1), place=here, written=written))
         return Object(members=tuple(members), place=place)
@@ -268,8 +280,6 @@ class _Reader(TextCursor, kw_only=True):
 SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The loader of libyaml where it was built in: the same language, several times faster."""
 
-# judgement: a cluster is a few hundred entries. Beyond this, aliases multiply or refer to themselves.
-MOST_ENTRIES: Final = 200_000
 NULL: Final = "tag:yaml.org,2002:null"
 MERGE: Final = "tag:yaml.org,2002:merge"
 STYLES: Final = {None: Notation.YAML_PLAIN, "": Notation.YAML_PLAIN, "'": Notation.YAML_SINGLE, '"': Notation.JSON}
@@ -281,11 +291,12 @@ def yaml_node(passage: SourceText) -> Node:
     level = 0
     try:
         # Brackets that nest too deep would crash libyaml's composer.
-        for event in yaml.parse(passage.text, Loader=SafeLoader):
+        for number, event in enumerate(yaml.parse(passage.text, Loader=SafeLoader)):
             level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if level > MOST_LEVELS:
+            if level > MOST_LEVELS or number > MOST_ENTRIES:
                 place = passage.place(event.start_mark.index if event.start_mark else 0)
-                raise _refusal(place, f"it nests deeper than {MOST_LEVELS} levels")
+                deep, long = f"it nests deeper than {MOST_LEVELS} levels", f"it has over {MOST_ENTRIES:,} entries"
+                raise _refusal(place, deep if level > MOST_LEVELS else long)
         node = SafeLoader(passage.text).get_single_node()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)

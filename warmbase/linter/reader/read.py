@@ -26,6 +26,8 @@ JSON: Final = re.compile(r"\s*[\[{]")
 YAML_KEYS: Final = "|".join(sorted(CLUSTER_KEYS | {"Classification", "Properties", "Resources"}))
 YAML: Final = re.compile(rf"^(?:---)?[ \t-]*[\"']?(?:{YAML_KEYS})[\"']?[ \t]*:", re.MULTILINE)
 ENVIRONMENT: Final = re.compile(r"^(?:workload|clusters|storage|region|targets)[ \t]*:", re.MULTILINE)
+# judgement: a script that creates a cluster, or its file of Terraform, is some ten kilobytes.
+MOST_WRITTEN: Final = 256 * 2**10
 FORMS: Final = (
     "pass a list of classifications, the JSON of RunJobFlow, a script with `aws emr create-cluster`, "
     "an hbase-site.xml, or an HBase shell script with tables"
@@ -46,15 +48,25 @@ def read_subject(path: Path, release: str | None) -> ClusterSpec:
         what, fix = f"{quoted(release)} is not a release label", f"write {nearest_label(release)}"
         raise refusal("--release", what=what, why=why, fix=fix)
     passage = load_source(path)
+    try:
+        return _subject(passage, path, release)
+    except RecursionError:
+        why = "it nests too deep"
+        raise refusal(passage.place(0), what="cannot be read", why=why, fix="pass only the configurations") from None
+
+
+def _subject(passage: SourceText, path: Path, release: str | None) -> ClusterSpec:
     text = passage.text
     if XML.match(text):
         return hadoop_subject(passage, path.name, release)
     if command_offsets(text) and not _is_json(passage):
+        _refuse_long(passage)
         subject = cluster_subject(command_object(passage, path.parent), release, fills_in=True)
         return replace(subject, coprocessors=table_coprocessors(passage)) if has_tables(text) else subject
     if JSON.match(text):
         return _node_subject(json_node(passage), release)
     if is_terraform(text):
+        _refuse_long(passage)
         return cluster_subject(file_object(passage, path.parent), release, fills_in=True)
     if YAML.search(text):
         return _node_subject(yaml_node(passage), release)
@@ -76,6 +88,13 @@ def with_tables(subject: ClusterSpec, paths: Sequence[Path]) -> ClusterSpec:
     """
     more = (replace(one, line=None) for path in paths for one in table_coprocessors(load_source(path)))
     return replace(subject, coprocessors=(*subject.coprocessors, *more))
+
+
+def _refuse_long(passage: SourceText) -> None:
+    """Raise InvalidInput for a text that nobody writes by hand; to parse it would take minutes."""
+    if len(passage.text) > MOST_WRITTEN:
+        why = f"the file is over {MOST_WRITTEN // 2**10} KiB, and no person writes so long a script or template"
+        raise refusal(passage.place(0), what="is too long", why=why, fix="pass only the cluster")
 
 
 def _is_json(passage: SourceText) -> bool:

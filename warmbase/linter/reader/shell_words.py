@@ -17,7 +17,7 @@ from warmbase.linter.reader.source_text import SourceText, TextPiece, heredoc_pi
 FILLED: Final = r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\$[\d?@#*!$-]|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`"
 """Text that the shell replaces: a variable, or the output of a command."""
 UNQUOTED: Final = re.compile(
-    rf"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\$`]|\\.|{FILLED}|\$|`)*)"|(?P<joined>\\\n)|\\(?P<escaped>.|\Z)|"""
+    rf"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\$`]|\\.|{FILLED}|\$|`)*+)"|(?P<joined>\\\n)|\\(?P<escaped>.|\Z)|"""
     rf"""(?P<filled>{FILLED})|(?P<verbatim><[^<>\n]*>|[^ \t\n;&|)\\'"`$<]+|[$<`])""",
     re.DOTALL,
 )
@@ -140,7 +140,7 @@ class _Reader(Struct, kw_only=True):
             word.add(_literal(piece, piece["single"]), piece, quote)
             return
         for inner in QUOTED.finditer(self.script.text, *piece.span("double")):
-            expanded = heredoc_pieces(self.script, inner.start()) if inner["filled"] else []
+            expanded = heredoc_pieces(self.script, *inner.span()) if inner["filled"] else []
             for text, place in expanded:
                 word.append(text, place)
             if not expanded:

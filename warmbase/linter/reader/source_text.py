@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextvars import ContextVar
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -51,6 +52,13 @@ class SourceSpan(Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         """Return `file:line`."""
         return f"{self.source}:{self.line}"
+
+    def quoted(self, text: str) -> str:
+        """Return a text of this place as a message quotes it.
+
+        The author of a file chooses the files that it names, and its reader may post the answer: those are not quoted.
+        """
+        return quoted(text) if self.cited is None else "this text"
 
 
 class TextPiece(Struct, frozen=True, kw_only=True):
@@ -137,6 +145,20 @@ class TextCursor(Struct, kw_only=True):
         return self.passage.text[self.at : self.at + 1]
 
 
+# judgement: no setting has more blanks around it.
+MOST_BLANKS: Final = 1_000
+BLANKS_AFTER: Final = re.compile(r"[ \t]*+\n")
+
+
+def alone_on_line(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return where the lines of a part begin and end; None where they hold more than that part and blanks."""
+    _, line_feed, indent = text[max(0, start - MOST_BLANKS) : start].rpartition("\n")
+    after = BLANKS_AFTER.match(text, end)
+    if indent.strip(" \t") or after is None or not (line_feed or start <= MOST_BLANKS):
+        return None
+    return start - len(indent), after.end()
+
+
 def quoted(text: str) -> str:
     """Return a text in the form in which a message quotes it: short and printable."""
     return repr(text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…")
@@ -202,8 +224,12 @@ def _text(content: bytes, source: str) -> str:
 
 START: Final = r"<<(?P<indented>-?)[ \t]*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)"
 BODY: Final = r"[^\n]*\n(?P<text>.*?)^[ \t]*(?P=end)[ \t]*$"
-FILE: Final = re.compile(rf"^[^\n#]*?\b(?:cat|tee)\b(?P<line>[^\n]*?{START}{BODY})", re.DOTALL | re.MULTILINE)
+WRITER: Final = re.compile(r"[^#]*?\b(?:cat|tee)\b")
+FILE: Final = re.compile(START + BODY, re.DOTALL | re.MULTILINE)
+HEREDOC: Final = re.compile(rf"(?:^|(?<=\s))#[^\n]*+|{START}", re.MULTILINE)
 COMMAND: Final = re.compile(rf"\$\(\s*cat\s+{START}{BODY}", re.DOTALL | re.MULTILINE)
+# judgement: a script that writes a cluster's files has fewer here-documents; each is searched for its end.
+MOST_HEREDOCS: Final = 200
 PIECE: Final = re.compile(
     r"(?P<joined>\\\n)|\\(?P<escaped>[$`\\])|(?P<filled>\$\{[^{}]*\}|\$[A-Za-z_]\w*|\$\([^()]*\)|`[^`]*`)"
     r"|(?P<verbatim>[^\\$`]+|[\\$`])"
@@ -214,8 +240,17 @@ EXPANDED, VERBATIM = "<<", "<<'"
 
 def heredoc_file(script: SourceText, name: str) -> SourceText | None:
     """Return the text that a script writes to a file of that name; None where it writes no such file."""
-    for heredoc in FILE.finditer(script.text):
-        words = re.findall(r"[^\s'\"<>|;&]+", heredoc["line"].partition("\n")[0])
+    starts = (start.start() for start in HEREDOC.finditer(script.text) if start["end"])
+    at = 0
+    for begin in islice(starts, MOST_HEREDOCS):
+        heredoc = FILE.match(script.text, begin) if begin >= at else None
+        if heredoc is None:
+            continue
+        at = heredoc.end()
+        start = script.text.rfind("\n", 0, heredoc.start()) + 1
+        line = script.text[start : script.text.index("\n", heredoc.start())]
+        writer = WRITER.match(line, 0, heredoc.start() - start)
+        words = re.findall(r"[^\s'\"<>|;&]+", line[writer.end() :]) if writer else []
         if PurePosixPath(name) in map(PurePosixPath, words):
             parts = list(_pieces(script, heredoc))
             breaks = [piece.start + line_end.end() for part, piece in parts for line_end in NEW_LINE.finditer(part)]
@@ -231,9 +266,9 @@ def heredoc_file(script: SourceText, name: str) -> SourceText | None:
     return None
 
 
-def heredoc_pieces(script: SourceText, offset: int) -> list[tuple[str, TextPiece]]:
-    """Return the texts that `$(cat <<EOF …)` at an offset stands for, with their places; none for another command."""
-    heredoc = COMMAND.match(script.text, offset)
+def heredoc_pieces(script: SourceText, offset: int, end: int) -> list[tuple[str, TextPiece]]:
+    """Return the texts that `$(cat <<EOF …)` up to `end` stands for, with their places; none for another command."""
+    heredoc = COMMAND.match(script.text, offset, end)
     return list(_pieces(script, heredoc)) if heredoc else []
 
 

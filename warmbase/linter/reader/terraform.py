@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from warmbase.ground.errors import InvalidInput
 from warmbase.linter.reader.node import (
+    MOST_ENTRIES,
     MOST_LEVELS,
     Array,
     Member,
@@ -120,12 +122,13 @@ def _document(node: Node) -> Node | None:
     """Return the JSON of a text; None for a reference, an address and an empty list of blocks."""
     if not isinstance(node, Scalar):
         return node if isinstance(node, Array) and node.items else None
-    text = node.text.strip()
+    # The text of a heredoc, or of a file, is a passage of its own.
+    passage = node.written.passage if node.written and node.written.end == len(node.written.passage.text) else None
+    text = (passage.text if passage else node.text).strip()
     if node.is_null or not text.startswith(("[", "{")):
         return None
-    # The text of a heredoc, or of a file, is a passage of its own.
-    if node.written and node.text == node.written.passage.text:
-        return json_node(node.written.passage)
+    if passage:
+        return json_node(passage)
     return json_node(SourceText(text=text, source=node.place.source, breaks=(), first_line=node.place.line))
 
 
@@ -196,7 +199,7 @@ def _text(node: Object, key: str) -> str:
     return member.value.text if member and isinstance(member.value, Scalar) and not is_gap(member.value) else ""
 
 
-HEREDOC: Final = re.compile(r"<<(?P<indented>-?)(?P<end>\w+)\n(?P<text>.*?)[ \t]*(?P=end)\s*\Z", re.DOTALL)
+HEREDOC: Final = re.compile(r"<<-?(?P<end>\w+)\n")
 REFERENCE: Final = re.compile(r"(?<!\$)\$\{")
 DIRECTIVE: Final = re.compile(r"(?<!%)%\{")
 ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\\\": "\\"}
@@ -261,19 +264,15 @@ class _Reader(Struct, frozen=True, kw_only=True):
     folder: Path
     locals: Mapping[str, Expression]
     """The expressions of `locals` by name; a reference to one of them is read as the expression."""
+    entries: Iterator[int] = field(default_factory=count)
 
     def body(self, body: Expression) -> Object:
         """Return the attributes and blocks of a body; labels of a block are its members `0` and `1`."""
-        members: dict[str, Member] = {}
-        for member in (member for part in _parts(body) for member in self._member(part)):
-            # The blocks of one type are one list.
-            before = members.get(member.key)
-            if before and isinstance(before.value, Array) and isinstance(member.value, Array):
-                items = (*before.value.items, *member.value.items)
-                members[member.key] = replace(before, value=Array(items=items, place=before.place))
-            else:
-                members[member.key] = member
-        return Object(members=tuple(members.values()), place=self._place(body))
+        members: dict[str, list[Member]] = {}
+        for part in _parts(body):
+            for member in self._member(part):
+                members.setdefault(member.key, []).append(member)
+        return Object(members=tuple(map(_joined, members.values())), place=self._place(body))
 
     def _member(self, part: Expression) -> Iterator[Member]:
         place = self._place(part)
@@ -290,6 +289,9 @@ class _Reader(Struct, frozen=True, kw_only=True):
 
     def _value(self, expression: Expression, level: int) -> Node:
         """Return the node of an expression; a placeholder for one that only Terraform can compute."""
+        if next(self.entries) > MOST_ENTRIES:
+            why = f"it has over {MOST_ENTRIES:,} values: its locals refer to themselves, or multiply"
+            raise refusal(self._place(expression), what="cannot be read", why=why, fix="write the values out")
         while expression.data == "expr_term" and len(_parts(expression)) == 1:
             expression = _parts(expression)[0]
         name = self._text(expression)
@@ -330,7 +332,8 @@ class _Reader(Struct, frozen=True, kw_only=True):
             path = self._value(arguments[0], level + 1)
             if isinstance(path, Scalar) and "${" not in path.text.removeprefix(MODULE_PATH):
                 file = load_source(self.folder / path.text.removeprefix(MODULE_PATH), cited=self._place(expression))
-                return _embedded_text(file, self._place(expression))
+                # Only its JSON is read: as another value, a message could quote a file of the reader.
+                return replace(_embedded_text(file, self._place(expression)), text="${ file }")
         return self._reference(expression)
 
     def _string(self, expression: Expression) -> Scalar:
@@ -341,10 +344,12 @@ class _Reader(Struct, frozen=True, kw_only=True):
     def _heredoc(self, expression: Expression) -> Scalar:
         """Return the text as a passage of its own, in which each line has its number."""
         place = self._place(expression)
-        heredoc = HEREDOC.match(self._text(expression))
-        if heredoc is None or DIRECTIVE.search(heredoc["text"]):
+        whole = self._text(expression).rstrip()
+        heredoc = HEREDOC.match(whole)
+        content = whole[heredoc.end() :].removesuffix(heredoc["end"]).rstrip(" \t") if heredoc else ""
+        if heredoc is None or DIRECTIVE.search(content):
             return Scalar(text="${ heredoc }", place=place)
-        text = _with_references(heredoc["text"])
+        text = _with_references(content)
         breaks = tuple(line_end.end() for line_end in re.finditer("\n", text))
         passage = SourceText(text=text, source=place.source, breaks=breaks, first_line=place.line + 1)
         return _embedded_text(passage, place)
@@ -358,6 +363,15 @@ class _Reader(Struct, frozen=True, kw_only=True):
 
     def _place(self, expression: Expression) -> SourceSpan:
         return self.passage.place(0 if expression.meta.empty else expression.meta.start_pos)
+
+
+def _joined(members: list[Member]) -> Member:
+    """Return the members of one key as one: the blocks of one type are one list, and else the last value counts."""
+    arrays = [member.value for member in members if isinstance(member.value, Array)]
+    if len(arrays) < len(members):
+        return members[-1]
+    items = tuple(item for array in arrays for item in array.items)
+    return replace(members[0], value=Array(items=items, place=arrays[0].place))
 
 
 def _embedded_text(passage: SourceText, place: SourceSpan) -> Scalar:

@@ -27,7 +27,7 @@ from warmbase.environments.launch_record import LaunchRecord, launch_records
 from warmbase.environments.names import cluster_stack, monitoring_stack, network_stack, storage_stack
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import InvalidInput, Refused
-from warmbase.ground.files import read_regular_file
+from warmbase.ground.files import read_json
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.aws.progress import Progress, Say, Stage
@@ -311,7 +311,7 @@ def write_proposal(file: Path, proposed: Proposal, content: object) -> None:
 def read_proposal(file: Path) -> SavedProposal:
     """Return a saved proposal. Raises InvalidInput if the file does not hold one."""
     try:
-        document: Mapping[str, Any] = json.loads(read_regular_file(file))
+        document: Mapping[str, Any] = read_json(file)
         if document["format"] != FORMAT:
             raise InvalidInput.of(
                 where=str(file),

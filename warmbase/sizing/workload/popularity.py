@@ -53,7 +53,7 @@ class Curve(Struct, frozen=True, kw_only=True):
             bad_curve = Problem(
                 where="popularity",
                 what="the curve cannot be a popularity",
-                why=f"(share of rows, share of reads) must rise from (0, 0) to (1, 1) and flatten: {self.points}",
+                why="(share of rows, share of reads) must rise from (0, 0) to (1, 1) and flatten",
                 fix="sort the rows by reads, hottest first, and give cumulative shares from 0 to 1",
             )
             raise InvalidInput([bad_curve])
