@@ -31,6 +31,7 @@ from warmbase.operations.cluster.hbase_control import (
     RegionMove,
     StoredRegion,
 )
+from warmbase.operations.cluster.journals import Journals, OperationJournal
 from warmbase.operations.hbase.emr_hbase import STALE_INTERVALS
 
 PERIOD_SECONDS: Final = 10.0
@@ -131,6 +132,10 @@ class LabControl(Struct, kw_only=True):
         say("starting it again")
         self.cluster.start_server(LabServer(number=number))
 
+    def now(self) -> float:
+        """Return the time of this machine, which is that of the servers."""
+        return time.time()
+
     def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
         """Return the reads of each server that has answered for ten seconds since then."""
         return {
@@ -143,7 +148,7 @@ class LabControl(Struct, kw_only=True):
         return self.cluster.place.ports.servers.index(int(server.rpartition(":")[2]))
 
 
-T = TypeVar("T")
+T = TypeVar("T", bound=OperationJournal)
 
 
 class MemoryJournal(Generic[T]):
@@ -163,6 +168,11 @@ class MemoryJournal(Generic[T]):
     def clear(self) -> None:
         """Forget the journal."""
         self._journal = None
+
+
+def memory_journals() -> Journals:
+    """Return the journals of operations whose process does not end before them."""
+    return Journals(restart=MemoryJournal(), heal=MemoryJournal(), table=MemoryJournal())
 
 
 WARM_SECONDS: Final = 20.0

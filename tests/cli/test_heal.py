@@ -23,7 +23,7 @@ from warmbase.operations.hbase.heal import refuse_unhealable
 def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> HealModel:
     """An HBase in memory in place of the cluster's; the clients are those of this process."""
     model = HealModel()
-    healer = Heal(hbase=model, journal=model, patience=QUICK)
+    healer = Heal(hbase=model, journals=model.journals, patience=QUICK)
     monkeypatch.setattr(command, "environment_heal", lambda *_: healer)
     monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     return model

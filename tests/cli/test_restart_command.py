@@ -24,7 +24,7 @@ from warmbase.operations.hbase.rolling_restart import AvailableRestart, RollingR
 def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> Model:
     """An HBase in memory in place of the cluster's; the clients are those of this process."""
     model = Model()
-    rolled = RollingRestart(hbase=model, journals=model, patience=QUICK)
+    rolled = RollingRestart(hbase=model, journals=model.journals, patience=QUICK)
     monkeypatch.setattr(command, "rolling_restart", lambda *_, **__: rolled)
     monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     return model
@@ -47,7 +47,7 @@ def test_an_available_restart_shows_its_cost_and_changes_nothing(
     here: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = MovingModel()
-    rolled = AvailableRestart(hbase=model, journals=model, patience=QUICK)
+    rolled = AvailableRestart(hbase=model, journals=model.journals, patience=QUICK)
     monkeypatch.setattr(command, "rolling_restart", lambda *_, **__: rolled)
     monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     result = run(here, "--rolling", "--available", "--dry-run")

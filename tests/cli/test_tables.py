@@ -23,7 +23,7 @@ from warmbase.operations.hbase.tables import TableChanges
 def model(monkeypatch: pytest.MonkeyPatch, here: Deployed) -> Model:
     """An HBase in memory in place of the cluster's; the clients are those of this process."""
     model = Model(most_regions=1)
-    changes = TableChanges(hbase=model, journal=model, patience=QUICK)
+    changes = TableChanges(hbase=model, journal=model.journals.table, patience=QUICK)
     monkeypatch.setattr(command, "environment_tables", lambda *_: changes)
     monkeypatch.setattr("warmbase.cli.operate.running.environment_aws", lambda *_: here.aws)
     return model

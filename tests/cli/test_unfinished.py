@@ -7,22 +7,22 @@ from msgspec.structs import replace
 
 from tests.operations.deployed import Deployed
 from warmbase.ground.errors import OperationFailed
-from warmbase.operations.aws.journal import S3Journal, unfinished_commands
+from warmbase.operations.cluster.journals import (
+    HealJournal,
+    RestartJournal,
+    S3Journal,
+    TableChange,
+    s3_journals,
+    unfinished_commands,
+)
 from warmbase.operations.cluster.state import state
-from warmbase.operations.hbase.cache_heal import HealJournal
-from warmbase.operations.hbase.rolling_restart import RestartJournal
-from warmbase.operations.hbase.tables import TableChange
 
 
 def test_each_journal_names_an_unfinished_command(here: Deployed) -> None:
     [before] = state(here.aws, here.environment).clusters
     assert before.unfinished == ()
     bucket, identity = here.environment.in_account(here.environment.log_bucket, here.aws.account), here.cluster_id
-    restarts, heals, tables = (
-        S3Journal(here.aws, bucket, "restarts", identity, RestartJournal),
-        S3Journal(here.aws, bucket, "heals", identity, HealJournal),
-        S3Journal(here.aws, bucket, "tables", identity, TableChange),
-    )
+    restarts, heals, tables = s3_journals(here.aws, bucket, identity)
     restarts.write(RestartJournal(balancer_was_on=True, starts={}, hit_ratios={}, homes={}))
     heals.write(HealJournal(balancer_was_on=True))
     tables.write(TableChange(table="orders", before={}, wanted={}))

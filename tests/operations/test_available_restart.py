@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pytest
-from msgspec import field
 
 from tests.operations.deployed import Cut
 from tests.operations.killable import META, SERVERS, Killed
 from tests.operations.test_rolling_restart import QUICK, Model
 from warmbase.ground.errors import OperationFailed, Refused
-from warmbase.hfile.cache_index import CachedFile
 from warmbase.operations.aws.progress import Say, carry_out
-from warmbase.operations.cluster.hbase_control import META_TABLE, CacheContents, HBaseState, Region, RegionMove
+from warmbase.operations.cluster.hbase_control import META_TABLE, HBaseState, Region, RegionMove
 from warmbase.operations.hbase.rolling_restart import AvailableRestart, RollingRestart, moves_away
 from warmbase.sizing.recovery.region_assignment import CacheBlocks
 
 
 class MovingModel(Model, dict=True):
     """The HBase of the rolling restart, whose regions can be moved. It has never had a server with offline regions."""
-
-    first_homes: dict[str, str] = field(default_factory=dict)
-    moves: list[str] = field(default_factory=list)
-    stuck: str | None = None
-
-    def __post_init__(self) -> None:
-        """Remember where every region is at first."""
-        super().__post_init__()
-        self.first_homes = dict(self.lasts)
-
-    def move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> None:
-        del pause_seconds, say
-        with self.call():
-            assert not self.balancer
-            for move in moves:
-                if move.region == self.stuck:
-                    raise OperationFailed.of(where=move.region, what="is not open", why="it is stuck", fix="wait")
-                self.moves.append(f"{move.region} {move.source} {move.target}")
-                assert self.homes[move.region] == move.source
-                self.lasts[move.region], self.homes[move.region] = move.source, move.target
-            homes = {self.first_homes[name] for name, server in self.homes.items() if server != self.first_homes[name]}
-            assert len(homes) <= 1, "regions of two servers are away"
 
     def restart(self, server: str, say: Say) -> None:
         assert server not in self.homes.values(), "its regions are offline"
@@ -55,29 +31,9 @@ class MovingModel(Model, dict=True):
                 if (META_TABLE if region == META else "orders") in tables:
                     self.lasts[region] = str(home)
 
-    def region_files(self, say: Say) -> Mapping[str, Sequence[str]]:
-        del say
-        return {name: [f"file-of-{name}"] for name in self.homes if name != META}
-
-    def cache_contents(self, servers: Sequence[str], say: Say) -> Mapping[str, CacheContents]:
-        del say
-        caches = {
-            server: [f"file-of-{name}" for name, home in self.first_homes.items() if home == server]
-            for server in servers
-        }
-        return {
-            server: CacheContents(
-                age_seconds=1,
-                behind_seconds=0,
-                longest_seconds=60,
-                files={name: CachedFile(blocks=10, size_bytes=1000) for name in [*names, "compacted-away"]},
-            )
-            for server, names in caches.items()
-        }
-
 
 def available(model: MovingModel) -> AvailableRestart:
-    return AvailableRestart(hbase=model, journals=model, patience=QUICK)
+    return AvailableRestart(hbase=model, journals=model.journals, patience=QUICK)
 
 
 def run(model: MovingModel) -> list[str]:
@@ -174,7 +130,9 @@ def test_the_two_ways_do_not_continue_each_other() -> None:
     with pytest.raises(Killed):
         run(model)
     with pytest.raises(Refused, match=r"(?s)a restart with --available.*restart ENV --rolling --available"):
-        carry_out(RollingRestart(hbase=model, journals=model, patience=QUICK).stages(model.state(print)), Cut())
+        carry_out(
+            RollingRestart(hbase=model, journals=model.journals, patience=QUICK).stages(model.state(print)), Cut()
+        )
 
 
 def test_a_single_server_is_refused() -> None:

@@ -23,12 +23,12 @@ from warmbase.operations.cluster.hbase_control import (
     Region,
     RegionMove,
 )
+from warmbase.operations.cluster.journals import HealJournal
 from warmbase.operations.hbase import cache_heal
 from warmbase.operations.hbase.cache_heal import (
     LEAST_GETS,
     LONGEST_PAUSE_SECONDS,
     Heal,
-    HealJournal,
     HealProposal,
     cached_name,
     moves_by_target,
@@ -119,12 +119,12 @@ class HealModel(HBaseModel, dict=True):
 
 
 def proposal_of(model: HealModel) -> HealProposal:
-    return Heal(hbase=model, journal=model, patience=QUICK).propose(print)
+    return Heal(hbase=model, journals=model.journals, patience=QUICK).propose(print)
 
 
 def run(model: HealModel) -> list[str]:
     """Heal as a new command would, and return what it says."""
-    heal, progress = Heal(hbase=model, journal=model, patience=QUICK), Cut()
+    heal, progress = Heal(hbase=model, journals=model.journals, patience=QUICK), Cut()
     proposal = heal.propose(print)
     if proposal.moves or proposal.interrupted:
         carry_out(heal.stages(proposal), progress)
@@ -240,7 +240,7 @@ def test_a_region_that_was_moved_again_is_named() -> None:
 
 def test_a_split_region_is_left_out() -> None:
     model = HealModel()
-    heal, lines = Heal(hbase=model, journal=model, patience=QUICK), Cut()
+    heal, lines = Heal(hbase=model, journals=model.journals, patience=QUICK), Cut()
     proposal = heal.propose(print)
     del model.homes["r02"]
     carry_out(heal.stages(proposal), lines)

@@ -36,6 +36,9 @@ class Model(Struct, dict=True):
     waves: list[list[str]] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
 
+    def now(self) -> float:
+        return NOW
+
     def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:
         del say
         return self.regions

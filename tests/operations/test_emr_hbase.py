@@ -20,15 +20,15 @@ from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws import node_command
 from warmbase.operations.aws.clients import Aws, any_call
-from warmbase.operations.aws.journal import S3Journal
 from warmbase.operations.aws.node_command import PrimaryShell
 from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster.hbase_control import HBaseState, Patience
-from warmbase.operations.hbase.cache_heal import Heal, HealJournal, HealProposal
+from warmbase.operations.cluster.journals import Journals
+from warmbase.operations.hbase.cache_heal import Heal, HealProposal
 from warmbase.operations.hbase.compaction_waves import CompactionWaves
 from warmbase.operations.hbase.emr_hbase import CacheIndex, EmrHBase
-from warmbase.operations.hbase.rolling_restart import AvailableRestart, RestartJournal, RollingRestart, restart_order
-from warmbase.operations.hbase.tables import TableChange, TableChanges, table_proposal
+from warmbase.operations.hbase.rolling_restart import AvailableRestart, RollingRestart, restart_order
+from warmbase.operations.hbase.tables import TableChanges, table_proposal
 
 LOGS = "logs-of-restarts"
 NODES = 3
@@ -63,8 +63,8 @@ class Cluster(Struct, frozen=True, dict=True):
         return EmrHBase(aws=self.aws, primary=primary, index=index, restart_seconds=60)
 
     @property
-    def journal(self) -> S3Journal[RestartJournal]:
-        return S3Journal(self.aws, LOGS, "restarts", self.id, RestartJournal)
+    def journals(self) -> Journals:
+        return Journals.of(self.aws, LOGS, self.id)
 
     @property
     def state(self) -> HBaseState:
@@ -73,22 +73,18 @@ class Cluster(Struct, frozen=True, dict=True):
     def restart(self, progress: Cut | None = None) -> Cut:
         """Restart every server as a new command would, and return what it reported."""
         progress = progress or Cut()
-        restart = RollingRestart(hbase=self.hbase, journals=self.journal, patience=QUICK)
+        restart = RollingRestart(hbase=self.hbase, journals=self.journals, patience=QUICK)
         carry_out(restart.stages(self.state), progress)
         return progress
 
     def restart_available(self, progress: Cut | None = None) -> None:
         """Restart every server without its regions, as a new command would."""
-        restart = AvailableRestart(hbase=self.hbase, journals=self.journal, patience=QUICK)
+        restart = AvailableRestart(hbase=self.hbase, journals=self.journals, patience=QUICK)
         carry_out(restart.stages(self.state), progress or Cut())
-
-    @property
-    def heal_journal(self) -> S3Journal[HealJournal]:
-        return S3Journal(self.aws, LOGS, "heals", self.id, HealJournal)
 
     def heal(self, progress: Cut | None = None) -> HealProposal:
         """Heal the cluster as a new command would, and return the proposal."""
-        heal = Heal(hbase=self.hbase, journal=self.heal_journal, patience=QUICK_HEAL)
+        heal = Heal(hbase=self.hbase, journals=self.journals, patience=QUICK_HEAL)
         proposal = heal.propose(print)
         if proposal.moves or proposal.interrupted:
             carry_out(heal.stages(proposal), progress or Cut())
@@ -137,7 +133,7 @@ def test_every_server_restarts_alone_and_the_one_with_meta_last(cluster: Cluster
     assert after.balancer_is_on
     assert cluster.events[0] == "balancer off"
     assert before.homes["1588230740"] == order[-1]
-    assert cluster.journal.read() is None
+    assert cluster.journals.restart.read() is None
     assert "restore the balancer" in progress.titles
 
 
@@ -158,7 +154,7 @@ def test_a_restart_that_is_killed_continues(cluster: Cluster, stage: int, when: 
     assert after.homes == before.homes
     assert sorted(restarts(events)) == [f"restart {server}; away: {server}" for server in sorted(before.servers)]
     assert after.balancer_is_on
-    assert cluster.journal.read() is None
+    assert cluster.journals.restart.read() is None
 
 
 def test_a_server_is_lost_only_where_emr_has_terminated_its_node(aws: Aws, cluster: Cluster) -> None:
@@ -172,7 +168,7 @@ def test_a_cache_that_would_be_lost_refuses_before_anything(cluster: Cluster) ->
     cluster.be("unready")
     with pytest.raises(Refused, match=r"there is no index at /warmbase/cache/index/bucketcache\.index"):
         cluster.restart()
-    assert (cluster.events, cluster.journal.read()) == ([], None)
+    assert (cluster.events, cluster.journals.restart.read()) == ([], None)
 
 
 def test_a_region_in_transition_refuses_before_anything(cluster: Cluster) -> None:
@@ -199,7 +195,7 @@ def test_regions_come_home_to_the_caches_that_hold_them(cluster: Cluster) -> Non
     assert events[0] == "balancer off"
     assert {event.partition("; ")[2] for event in events if event.startswith("move")} == {"balancer on: False"}
     assert events[-3:] == ["reopen stand-in-users", "reopen stand_in:events", "balancer on"]
-    assert cluster.heal_journal.read() is None
+    assert cluster.journals.heal.read() is None
     assert cluster.heal().moves == ()
 
 
@@ -235,7 +231,7 @@ def test_one_region_of_each_server_is_compacted_at_a_time(cluster: Cluster) -> N
 
 
 def test_a_table_is_changed_and_its_regions_reopened(cluster: Cluster) -> None:
-    journal = S3Journal(cluster.aws, LOGS, "tables", cluster.id, TableChange)
+    journal = cluster.journals.table
     tables, launch = TableChanges(hbase=cluster.hbase, journal=journal), launch_of(ENVIRONMENT, ENVIRONMENT.active)
     [change] = table_proposal(tables, launch, ("stand-in-users",), print).changes
     wanted = " ".join(f"cf:{name}={value}" for name, value in change.wanted["cf"].items())
@@ -243,7 +239,7 @@ def test_a_table_is_changed_and_its_regions_reopened(cluster: Cluster) -> None:
         carry_out(tables.stages([change]), Cut(1, "begin"))
     interrupted = journal.read()
     assert interrupted == replace(change, passed=True)
-    carry_out(tables.stages([interrupted]), Cut())
+    carry_out(tables.stages([]), Cut())
     assert cluster.events == [
         f"change stand-in-users {wanted}",
         "reopen region of stand-in-users",

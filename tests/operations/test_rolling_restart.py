@@ -10,9 +10,19 @@ from msgspec import field
 from tests.operations.deployed import Cut
 from tests.operations.killable import META, SERVERS, HBaseModel, Killed
 from warmbase.ground.errors import OperationFailed, Refused
+from warmbase.hfile.cache_index import CachedFile
 from warmbase.operations.aws.progress import Say, Stage, carry_out
-from warmbase.operations.cluster.hbase_control import META_TABLE, CacheReads, HBaseState, Patience, Region
-from warmbase.operations.hbase.rolling_restart import RestartJournal, RollingRestart
+from warmbase.operations.cluster.hbase_control import (
+    META_TABLE,
+    CacheContents,
+    CacheReads,
+    HBaseState,
+    Patience,
+    Region,
+    RegionMove,
+)
+from warmbase.operations.cluster.journals import RestartJournal
+from warmbase.operations.hbase.rolling_restart import RollingRestart
 
 QUICK = Patience(before=60, home=0.3, elsewhere=0.02, warm=0.05, poll=0.002)
 
@@ -23,6 +33,7 @@ class Model(HBaseModel, dict=True):
     starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SERVERS, 1))
     homes: dict[str, str | None] = field(default_factory=dict)
     lasts: dict[str, str] = field(default_factory=dict)
+    first_homes: dict[str, str] = field(default_factory=dict)
     down: dict[str, int] = field(default_factory=dict)
     restarts: list[str] = field(default_factory=list)
     lose_cache: str | None = None
@@ -33,6 +44,8 @@ class Model(HBaseModel, dict=True):
     replaced: frozenset[str] = frozenset()
     late: dict[str, str] = field(default_factory=dict)
     looks_until_late: int = 0
+    moves: list[str] = field(default_factory=list)
+    stuck: str | None = None
 
     def __post_init__(self) -> None:
         """Put hbase:meta on the first server."""
@@ -41,6 +54,7 @@ class Model(HBaseModel, dict=True):
                 self.homes[region] = server
         self.homes[META] = SERVERS[0]
         self.lasts = {region: str(server) for region, server in self.homes.items()}
+        self.first_homes = dict(self.lasts)
 
     def state(self, say: Say) -> HBaseState:
         del say
@@ -125,10 +139,43 @@ class Model(HBaseModel, dict=True):
             lost = self.lose_cache if self.restarts else None
             return {server: CacheReads(hits=20 if server == lost else 99, misses=1) for server in self.starts}
 
+    def move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> None:
+        del pause_seconds, say
+        with self.call():
+            assert not self.balancer
+            for move in moves:
+                if move.region == self.stuck:
+                    raise OperationFailed.of(where=move.region, what="is not open", why="it is stuck", fix="wait")
+                self.moves.append(f"{move.region} {move.source} {move.target}")
+                assert self.homes[move.region] == move.source
+                self.lasts[move.region], self.homes[move.region] = move.source, move.target
+            homes = {self.first_homes[name] for name, server in self.homes.items() if server != self.first_homes[name]}
+            assert len(homes) <= 1, "regions of two servers are away"
+
+    def region_files(self, say: Say) -> Mapping[str, Sequence[str]]:
+        del say
+        return {name: [f"file-of-{name}"] for name in self.homes if name != META}
+
+    def cache_contents(self, servers: Sequence[str], say: Say) -> Mapping[str, CacheContents]:
+        del say
+        caches = {
+            server: [f"file-of-{name}" for name, home in self.first_homes.items() if home == server]
+            for server in servers
+        }
+        return {
+            server: CacheContents(
+                age_seconds=1,
+                behind_seconds=0,
+                longest_seconds=60,
+                files={name: CachedFile(blocks=10, size_bytes=1000) for name in [*names, "compacted-away"]},
+            )
+            for server, names in caches.items()
+        }
+
 
 def run(model: Model) -> list[str]:
     """Restart all servers as a new command would, and return what it says."""
-    restart, progress = RollingRestart(hbase=model, journals=model, patience=QUICK), Cut()
+    restart, progress = RollingRestart(hbase=model, journals=model.journals, patience=QUICK), Cut()
     carry_out(restart.stages(model.state(print)), progress)
     return [*progress.titles, *progress.said]
 
@@ -223,7 +270,7 @@ def test_regions_that_open_elsewhere_late_are_reopened_before_the_next_server_re
 
 def first_restart(model: Model) -> Iterator[Stage]:
     """Yield the stages until the first server has been told to restart."""
-    stages = RollingRestart(hbase=model, journals=model, patience=QUICK).stages(model.state(print))
+    stages = RollingRestart(hbase=model, journals=model.journals, patience=QUICK).stages(model.state(print))
     yield next(stages)
 
     def killed(_: Say) -> str:
@@ -264,16 +311,16 @@ def test_a_server_that_has_not_stopped_yet_is_not_back() -> None:
     homes = {region: str(home) for region, home in model.homes.items()}
     journal = RestartJournal(balancer_was_on=True, starts=model.starts.copy(), hit_ratios={}, homes=homes)
     with pytest.raises(OperationFailed, match="b:16020  is not back after 0 minutes: 3 servers, 0 regions not at home"):
-        RollingRestart(hbase=model, journals=model, patience=QUICK)._gate("b:16020", journal, print)
+        RollingRestart(hbase=model, journals=model.journals, patience=QUICK)._gate("b:16020", journal, print)
 
 
 def test_no_server_restarts_while_another_one_is_down_whose_regions_are_open_elsewhere() -> None:
     model = Model()
-    model.journal = RestartJournal(balancer_was_on=True, starts=model.starts.copy(), hit_ratios={}, homes={})
+    model.interrupt(RestartJournal(balancer_was_on=True, starts=model.starts.copy(), hit_ratios={}, homes={}))
     model.balancer = False
     model.down["c:16020"] = 10**6
     with pytest.raises(Refused, match=r"c:16020  is not among the live RegionServers\n.*two servers would be down"):
-        RollingRestart(hbase=model, journals=model, patience=QUICK)._restart("b:16020", print)
+        RollingRestart(hbase=model, journals=model.journals, patience=QUICK)._restart("b:16020", print)
     assert model.restarts == []
 
 

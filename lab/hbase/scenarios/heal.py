@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from lab.hbase.cluster import LabServer
 from lab.hbase.configuration import PERSIST_INTERVAL_MS, varied
-from lab.hbase.control import AFTER_SECONDS, LabControl, MemoryJournal, prefetch, roomy, steady_cluster
+from lab.hbase.control import AFTER_SECONDS, LabControl, memory_journals, prefetch, roomy, steady_cluster
 from lab.hbase.experiment import SAME, Experiment, ScenarioResult, at_least, at_most, over_time
 from lab.hbase.result import Measurement
 from warmbase.ground.errors import OperationFailed
@@ -179,7 +179,7 @@ def _await(control: LabControl, ready: Callable[[HBaseState], bool], what: str) 
 
 def _heal(control: LabControl, lab: Experiment) -> int:
     say = lab.bench.say
-    heal = Heal(hbase=control, journal=MemoryJournal(), patience=PATIENCE)
+    heal = Heal(hbase=control, journals=memory_journals(), patience=PATIENCE)
     proposal = heal.propose(say)
     say(
         f"  {len(proposal.moves)} moves bring {proposal.gained_bytes / 1e6:.0f} MB home, {proposal.gets_saved:,} blocks"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from lab.hbase.control import AFTER_SECONDS, LabControl, MemoryJournal, prefetch, steady_cluster
+from lab.hbase.control import AFTER_SECONDS, LabControl, memory_journals, prefetch, steady_cluster
 from lab.hbase.experiment import SAME, Experiment, ScenarioResult, at_least, at_most, over_time
 from lab.hbase.result import Measurement
 from warmbase.operations.cluster.hbase_control import Patience
@@ -136,7 +136,7 @@ def client_properties(lab: Experiment) -> dict[str, str]:
 
 def _roll(control: LabControl, lab: Experiment) -> None:
     say = lab.bench.say
-    restart = RollingRestart(hbase=control, journals=MemoryJournal(), patience=PATIENCE)
+    restart = RollingRestart(hbase=control, journals=memory_journals(), patience=PATIENCE)
     for stage in restart.stages(control.state(say)):
         say(f"  {stage.title}")
         say(f"    {stage.act(say)}")

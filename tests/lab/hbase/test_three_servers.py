@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from lab.hbase.cluster import LabCluster, LabServer, jar_paths
 from lab.hbase.configuration import FIRST_TIER, Java
-from lab.hbase.control import LabControl, MemoryJournal, prefetch, steady_cluster
+from lab.hbase.control import LabControl, memory_journals, prefetch, steady_cluster
 from lab.hbase.experiment import Experiment
 from lab.hbase.laboratory import laboratory, small_of
 from lab.hbase.recording import ReadHistory
@@ -142,7 +142,7 @@ def test_the_step_names_store_files_and_moves_regions(experiment: Experiment, tm
 
     def is_written() -> bool:
         try:
-            proposals.append(Heal(hbase=control, journal=MemoryJournal()).propose(lambda _: None))
+            proposals.append(Heal(hbase=control, journals=memory_journals()).propose(lambda _: None))
         except Refused:  # an index is out of date
             return False
         written = all(contents.behind_seconds == 0 for contents in proposals[-1].contents.values())
@@ -313,7 +313,7 @@ def test_an_available_restart_of_the_server_of_meta(experiment: Experiment) -> N
         control = steady.control
         before = control.state(bench.say)
         server = restart_order(before)[-1]
-        restart = AvailableRestart(hbase=control, journals=MemoryJournal(), patience=PATIENCE)
+        restart = AvailableRestart(hbase=control, journals=memory_journals(), patience=PATIENCE)
         others = {title for other in before.servers if other != server for title in restart.titles(other)}
         outcomes = [stage.act(bench.say) for stage in restart.stages(before) if stage.title not in others]
     after = control.state(bench.say)

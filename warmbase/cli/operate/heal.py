@@ -34,6 +34,7 @@ class HealOptions(TypedDict):
     slack: float
     pause: float
     bandwidth: float | None
+    abandon: bool
     dry_run: bool
     yes: bool
 
@@ -61,6 +62,7 @@ class HealOptions(TypedDict):
     metavar="RATE",
     help="On HDFS: the rate at which each DataNode sends and receives replicas.  [default: the DataNodes' setting]",
 )
+@click.option("--abandon", is_flag=True, help="End an interrupted heal: restore the balancer, and move nothing.")
 @dry_run_option
 @yes_option
 def heal(environment: str, **options: Unpack[HealOptions]) -> None:
@@ -92,6 +94,9 @@ def heal(environment: str, **options: Unpack[HealOptions]) -> None:
 
 
 def _heal_caches(healer: Heal, running: RunningCluster, options: HealOptions) -> None:
+    if options["abandon"]:
+        running.abandon("heal", healer.journals.heal.read(), healer.abandonment, options)
+        return
     echo("asking the master through EMR steps, and each core node through Systems Manager", err=True)
     proposal = healer.propose(ignore, options["slack"], options["pause"])
     Page().show([*heal_page(running, proposal, healer), *(running.fill_warning() if proposal.moves else ())])
@@ -122,7 +127,7 @@ def _refuse(launch: Launch) -> None:
     """Refuse a cluster that cannot be healed, and an option of the other mode, which would have no effect."""
     refuse_unhealable(launch)
     context, mode = click.get_current_context(), launch.plan.mode
-    for name in ("bandwidth",) if mode.keeps_data_in_s3 else ("slack", "pause"):
+    for name in ("bandwidth",) if mode.keeps_data_in_s3 else ("slack", "pause", "abandon"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise InvalidInput.of(
                 where=f"--{name}",

@@ -13,11 +13,12 @@ from warmbase.configurations.table_ddl import UNCACHED_FLAGS, planned_tables
 from warmbase.facts.prices import price_table
 from warmbase.ground.units import format_duration, format_percent, format_rate, format_size, format_usd
 from warmbase.operations.cluster.hbase_control import StoredRegion
+from warmbase.operations.cluster.journals import TableChange
 from warmbase.operations.hbase.cache_heal import LEAST_GETS, MOVE_SECONDS, Heal, HealProposal, moves_by_target
 from warmbase.operations.hbase.compaction_waves import CompactionWaves, next_wave, wave_sizes
 from warmbase.operations.hbase.heal import LocalityHeal, LocalityProposal, ServerLocality
 from warmbase.operations.hbase.rolling_restart import AvailableRestart, RestartProposal, RollingRestart, restart_order
-from warmbase.operations.hbase.tables import TableChange, TableChanges, TableProposal
+from warmbase.operations.hbase.tables import TableChanges, TableProposal
 from warmbase.sizing.recovery.region_assignment import CacheBlocks, second_copies
 from warmbase.sizing.server.region_server import S3_TRIP_SECONDS
 from warmbase.sizing.server.restart import reopening
@@ -262,13 +263,14 @@ HStoreFile loads the filter of a file unless the family has NONE."""
 def tables_page(running: RunningCluster, proposal: TableProposal, tables: TableChanges) -> Iterator[Part]:
     """Yield each difference of a table from the plan, how it takes effect, and what the change costs."""
     yield running.title
-    changes = proposal.changes
+    changes, interrupted = proposal.changes, proposal.interrupted
     yield "current", f"{len(proposal.live.tables)} tables; {len(changes)} of them differ from the plan"
-    if not changes:
+    if interrupted:
+        done = "finished" if interrupted.passed else "undone"
+        yield "continues", f"a change of {interrupted.table} that was interrupted, which is {done} first"
+    elif not changes:
         yield "proposed", "nothing to do"
         return
-    if proposal.interrupted:
-        yield "continues", f"the change of {changes[0].table}, which was interrupted"
     for change in changes:
         for family, attributes in change.before.items():
             yield "change", f"{change.table}:{family}"
@@ -281,7 +283,7 @@ def tables_page(running: RunningCluster, proposal: TableProposal, tables: TableC
 
 
 def _table_cost(proposal: TableProposal, launch: Launch) -> Iterator[Row]:
-    changes, servers = proposal.changes, launch.plan.core.count
+    changes, servers = [*filter(None, [proposal.interrupted]), *proposal.changes], launch.plan.core.count
     batches = [reopening(proposal.regions[change.table], servers, S3_TRIP_SECONDS) for change in changes]
     seconds = sum(batch.seconds for batch in batches) + len(changes) * (
         STEPS_OF_A_TABLE * STEP_SECONDS + 2 * GATE_SECONDS

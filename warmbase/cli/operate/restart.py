@@ -24,6 +24,7 @@ class RestartOptions(TypedDict):
     cluster: str | None
     rolling: bool
     available: bool
+    abandon: bool
     dry_run: bool
     yes: bool
 
@@ -36,6 +37,11 @@ class RestartOptions(TypedDict):
     "--available",
     is_flag=True,
     help="Move the regions of each RegionServer to the others while it restarts. Costs GETs and room in caches.",
+)
+@click.option(
+    "--abandon",
+    is_flag=True,
+    help="End an interrupted restart: restore the balancer, and leave the other RegionServers as they are.",
 )
 @dry_run_option
 @yes_option
@@ -65,13 +71,17 @@ def restart(environment: str, **options: Unpack[RestartOptions]) -> None:
     running = RunningCluster.read(environment, options["cluster"], refuse_unkept)
     rolled = rolling_restart(running.aws, running.launch, running.cluster.id, available=options["available"])
 
+    if options["abandon"]:
+        journal = rolled.journals.restart.read()
+        running.abandon("restart --rolling", journal, rolled.abandonment, options)
+        return
     echo("asking the master through an EMR step, and each core node through Systems Manager", err=True)
     state = rolled.hbase.state(ignore)
     proposal = RestartProposal(state=state, journal=rolled.check(state, ignore))
     Page().show([*restart_page(running, proposal, rolled), *running.fill_warning()])
 
     def stages() -> Iterable[Stage]:
-        now = RestartProposal(state=rolled.hbase.state(ignore), journal=rolled.journals.read())
+        now = RestartProposal(state=rolled.hbase.state(ignore), journal=rolled.journals.restart.read())
         if proposal.journal is None:
             refuse_moved(proposal.basis, now.basis)
         return rolled.stages(now.state)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self
+from typing import Self, TypedDict
 
 from msgspec import Struct
 
 from warmbase.changes.planned_cluster import deployable_cluster
 from warmbase.cli.options import confirm
-from warmbase.cli.page import Row
+from warmbase.cli.page import Page, Row
 from warmbase.cli.progress import TerminalProgress
 from warmbase.configurations.launch import Launch
 from warmbase.environments.environment import Environment
@@ -22,7 +22,15 @@ from warmbase.operations.aws.progress import Stage, carry_out
 from warmbase.operations.cluster.caches import Servers, read_progress
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.drift import read_running_cluster
+from warmbase.operations.cluster.journals import HealJournal, RestartJournal
 from warmbase.sizing.recovery import warmth
+
+
+class AbandonOptions(TypedDict):
+    """The options of a command that decide whether it asks and acts."""
+
+    dry_run: bool
+    yes: bool
 
 
 class RunningCluster(Struct, frozen=True, kw_only=True):
@@ -72,6 +80,23 @@ class RunningCluster(Struct, frozen=True, kw_only=True):
                 f" warmbase warm wait {self.environment.name}"
             )
             yield "fill", text
+
+    def abandon(
+        self,
+        operation: str,
+        journal: RestartJournal | HealJournal | None,
+        stages: Callable[[], Iterable[Stage]],
+        options: AbandonOptions,
+    ) -> None:
+        """Show an interrupted operation and end it where it is; without its journal, there is nothing to do."""
+        rows = [("current", f"no {operation} was interrupted"), ("proposed", "nothing to do")]
+        if journal is not None:
+            balancer = "on" if journal.balancer_was_on else "off"
+            text = f"a {operation} was interrupted; before it, the balancer was {balancer}"
+            rows = [("current", text), *(("proposed", stage.title) for stage in stages())]
+        Page().show([self.title, *rows])
+        if journal is not None and not options["dry_run"]:
+            self.carry_out(f"{operation} --abandon", "End it?", stages, yes=options["yes"])
 
     def carry_out(self, command: str, question: str, stages: Callable[[], Iterable[Stage]], *, yes: bool) -> None:
         """Ask unless `yes`, take the lock, and carry out what `stages` returns when it is called with the lock held."""

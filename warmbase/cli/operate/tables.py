@@ -39,7 +39,8 @@ def tables(environment: str, **options: Unpack[TablesOptions]) -> None:
     and shows every difference and how it takes effect. Then it changes one table after another. First it reopens one
     region in place, and checks that the region answers and that the hit ratio of its server is at most one percentage
     point lower than before. If so, the master reopens all regions in batches; if not, the table gets its old attributes
-    back. Without TABLE, it changes all tables of the plan. The same command continues a change that was interrupted.
+    back. Without TABLE, it changes all tables of the plan. If a change was
+    interrupted, the same command first undoes it, or finishes it if the first region has passed its checks.
 
     \b
     Example:
@@ -62,5 +63,5 @@ def tables(environment: str, **options: Unpack[TablesOptions]) -> None:
         refuse_moved(proposal.basis, now.basis)
         return tables.stages(now.changes)
 
-    if proposal.changes and not options["dry_run"]:
+    if (proposal.changes or proposal.interrupted) and not options["dry_run"]:
         running.carry_out("tables", "Change them?", stages, yes=options["yes"])

@@ -10,8 +10,10 @@ claim, a record or an answer from a bucket whose name somebody else has taken.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -175,6 +177,7 @@ class Aws:
             session_vars = {name: (None, None, value, None) for name, value in settings.items()}
             core = botocore.session.Session(session_vars=session_vars)
             explain_answers(core, self._principal)
+            core.get_component("event_emitter").register("after-call", self._note_date)
             self._session = boto3.Session(
                 botocore_session=core,
                 aws_access_key_id=variables.get("AWS_ACCESS_KEY_ID"),
@@ -192,6 +195,23 @@ class Aws:
             )
         self._endpoint = url or None
         self.gate = gate
+        self._date: tuple[float, float] | None = None
+
+    def now(self) -> float:
+        """Return the time of AWS in seconds since 1970: the date of its last answer, and the time since then.
+
+        The clock of this machine may be wrong by the five minutes that a signed request may be old. Without an answer
+        that has a date, it is used nevertheless. Raises OperationFailed if AWS has not answered and does not now.
+        """
+        if self._date is None:
+            _ = self.caller  # Any answer has a date.
+        date, at = self._date or (time.time(), time.monotonic())
+        return date + time.monotonic() - at
+
+    def _note_date(self, *, parsed: Mapping[str, Any], **_: object) -> None:
+        text = parsed.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
+        with suppress(TypeError, ValueError):
+            self._date = parsedate_to_datetime(text).timestamp(), time.monotonic()
 
     @cached_property
     def bucket_owners(self) -> BucketOwners:

@@ -145,6 +145,9 @@ class Patience(Struct, frozen=True, kw_only=True):
 class ReadsControl(Protocol):
     """Reads the figures of caches. Raises OperationFailed where that fails."""
 
+    def now(self) -> float:
+        """Return the time of the service that publishes the figures, in seconds since 1970."""
+
     def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
         """Return the reads of each server since that time (seconds since 1970), for the servers that are known.
 

@@ -20,7 +20,6 @@ from warmbase.environments.launch_record import LaunchRecord, launch_records
 from warmbase.ground.errors import Infeasible
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.errors import Parts, suppress_codes
-from warmbase.operations.aws.journal import unfinished_commands
 from warmbase.operations.cluster.alarms import AlarmTopic, described_alarms, read_silence, read_topics
 from warmbase.operations.cluster.boost import BoostState, read_boost
 from warmbase.operations.cluster.caches import ServerCache, caches
@@ -29,6 +28,7 @@ from warmbase.operations.cluster.description import DescribedCluster, described_
 from warmbase.operations.cluster.drift import read_running_cluster
 from warmbase.operations.cluster.engine_facet import operations_of
 from warmbase.operations.cluster.failed_launch import CREATION_FAILED, FailedLaunch, find_failed_launches
+from warmbase.operations.cluster.journals import unfinished_commands
 from warmbase.operations.cluster.protection import read_protection
 from warmbase.sizing.recovery.warmth import target_of
 

@@ -18,7 +18,6 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from warmbase.ground.errors import OperationFailed, Problem, Refused
-from warmbase.operations.aws.journal import Journal
 from warmbase.operations.aws.node_command import LONGEST_SECONDS
 from warmbase.operations.aws.progress import Say, Stage, turns
 from warmbase.operations.cluster.drift import Basis
@@ -30,6 +29,7 @@ from warmbase.operations.cluster.hbase_control import (
     RegionMove,
     quiet_state,
 )
+from warmbase.operations.cluster.journals import HealJournal, Journals
 from warmbase.sizing.recovery.region_assignment import SLACK, CachedRegion, best_assignment, region_bound
 
 # judgement: a move must save more. The lab counted 12 GETs for a region that is reopened, and a heal opens it twice.
@@ -193,21 +193,16 @@ class HealControl(RegionControl, Protocol):
         """Move one region after another, with a pause after each; each is open at its target before the next one."""
 
 
-class HealJournal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The record of whether the balancer was on before the moves, until the heal has ended."""
-
-    balancer_was_on: bool
-
-
 class Heal(Struct, frozen=True, kw_only=True):
     """The heal of one running HBase."""
 
     hbase: HealControl
-    journal: Journal[HealJournal]
+    journals: Journals
     patience: Patience = Patience()
 
     def propose(self, say: Say, slack: float = SLACK, pause_seconds: float = PAUSE_SECONDS) -> HealProposal:
         """Return the proposal for the cluster as it is now. Raises Refused if its state or an index forbids it."""
+        self.journals.refuse_interrupted_table()
         state = quiet_state(self.hbase, UNQUIET, say)
         if absent := sorted(set(state.homes.values()) - state.servers.keys()):
             raise Refused.of(
@@ -239,7 +234,7 @@ class Heal(Struct, frozen=True, kw_only=True):
             files=self.hbase.region_files(say),
             slack=slack,
             pause_seconds=pause_seconds,
-            interrupted=self.journal.read() is not None,
+            interrupted=self.journals.heal.read() is not None,
         )
 
     def stages(self, proposal: HealProposal) -> Iterator[Stage]:
@@ -259,8 +254,8 @@ class Heal(Struct, frozen=True, kw_only=True):
 
     def _prepare(self, say: Say) -> str:
         state = quiet_state(self.hbase, UNQUIET, say)
-        if self.journal.read() is None:
-            self.journal.write(HealJournal(balancer_was_on=state.balancer_is_on))
+        if self.journals.heal.read() is None:
+            self.journals.heal.write(HealJournal(balancer_was_on=state.balancer_is_on))
         if state.balancer_is_on:
             self.hbase.switch_balancer(say, on=False)
         return f"{len(state.servers)} servers, {len(state.homes)} regions, none in transition"
@@ -304,10 +299,16 @@ class Heal(Struct, frozen=True, kw_only=True):
         regions = sum(name in homes for name in proposal.regions)
         return f"{proposal.at_home(homes)} of {regions} regions are where their blocks are"
 
+    def abandonment(self) -> Iterator[Stage]:
+        """Yield the stage that ends an interrupted heal, with the balancer as it was before."""
+        yield Stage(title="restore the balancer", act=self._finish)
+
     def _finish(self, say: Say) -> str:
-        journal = self.journal.read()
+        journal, restart = self.journals.heal.read(), self.journals.restart.read()
         was_on = journal is not None and journal.balancer_was_on
-        if was_on:
+        if restart is None and was_on:
             self.hbase.switch_balancer(say, on=True)
-        self.journal.clear()
+        self.journals.heal.clear()
+        if restart is not None:
+            return f"the balancer stays off until the restart that was interrupted has ended: {restart.command}"
         return "the balancer is on again" if was_on else "the balancer stays off, as it was before"

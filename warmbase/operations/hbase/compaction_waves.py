@@ -8,7 +8,6 @@ cache as the floor asks for. Nothing is kept between runs: a region that was com
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
@@ -70,7 +69,7 @@ class CompactionWaves(Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """Raise Refused where a server answers fewer reads from its cache than the floor asks for."""
-        for server, ratio in hit_ratios(self.hbase, time.time() - self.patience.before).items():
+        for server, ratio in hit_ratios(self.hbase, self.hbase.now() - self.patience.before).items():
             if ratio < self.floor:
                 raise Refused.of(
                     where=server,
@@ -91,12 +90,12 @@ class CompactionWaves(Struct, frozen=True, kw_only=True):
     def _compact(self, due: Mapping[str, StoredRegion], say: Say) -> str:
         """Compact a wave, and wait until every server that published its reads is at the floor again."""
         wave = next_wave(due)
-        observed = hit_ratios(self.hbase, time.time() - self.patience.before).keys()
+        observed = hit_ratios(self.hbase, self.hbase.now() - self.patience.before).keys()
         self.hbase.compact(wave, say)
         compacted = f"{format_size(sum(due[name].stored_bytes for name in wave))} compacted"
         if not observed:
             return f"{compacted}; no reads were published, so hit ratios were not checked"
-        since, low, what = time.time(), dict[str, float](), "has published no reads since the wave"
+        since, low, what = self.hbase.now(), dict[str, float](), "has published no reads since the wave"
         where, floor, reported = ", ".join(sorted(observed)), format_percent(self.floor), ""
         for _ in turns(self.patience.recovery, *self.patience.pauses):
             ratios = hit_ratios(self.hbase, since)
@@ -109,7 +108,7 @@ class CompactionWaves(Struct, frozen=True, kw_only=True):
             what = f"{where} answers {format_percent(low[where])} of its reads from its cache"
             if what != reported:
                 say(f"{what}; the floor is {floor}")
-            reported, since = what, time.time()
+            reported, since = what, self.hbase.now()
         raise OperationFailed.of(
             where=where,
             what=what,

@@ -228,6 +228,10 @@ class EmrHBase(Struct, frozen=True, kw_only=True, dict=True):
         say(f"restarting the RegionServer on {instance}")
         run_on_node(self.aws, instance, RESTART, self.restart_seconds)
 
+    def now(self) -> float:
+        """Return the time of AWS, whose clock decides which published minutes are after a moment."""
+        return self.aws.now()
+
     def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
         """Return the reads of each server since that time, in whole minutes that are published."""
         hosts = {instance: host for host, instance in self._instances.items()}

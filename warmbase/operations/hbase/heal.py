@@ -22,11 +22,11 @@ from warmbase.configurations.launch import Launch
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.ground.units import format_size
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.journal import S3Journal
 from warmbase.operations.aws.node_command import PrimaryShell
 from warmbase.operations.aws.progress import Say, Stage
 from warmbase.operations.cluster.drift import Basis
-from warmbase.operations.hbase.cache_heal import Heal, HealJournal
+from warmbase.operations.cluster.journals import Journals
+from warmbase.operations.hbase.cache_heal import Heal
 from warmbase.operations.hbase.emr_hbase import emr_hbase
 
 # judgement: a command that is killed leaves a step that runs for up to this time, and the next step waits for it.
@@ -227,5 +227,4 @@ def environment_locality_heal(aws: Aws, launch: Launch, cluster_id: str) -> Loca
 def environment_heal(aws: Aws, launch: Launch, cluster_id: str) -> Heal:
     """Return the heal of a running cluster, with its journal in the log bucket."""
     hbase = emr_hbase(aws, launch, cluster_id)
-    journal = S3Journal(aws, hbase.primary.log_bucket, "heals", cluster_id, HealJournal)
-    return Heal(hbase=hbase, journal=journal)
+    return Heal(hbase=hbase, journals=Journals.of(aws, hbase.primary.log_bucket, cluster_id))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final, Protocol
 
@@ -29,7 +29,6 @@ from warmbase.emr.cluster_spec import flattened
 from warmbase.ground.errors import OperationFailed, Problem, Refused
 from warmbase.ground.units import format_percent
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.journal import Journal, S3Journal
 from warmbase.operations.aws.progress import Say, Stage, turns
 from warmbase.operations.cluster.drift import Basis
 from warmbase.operations.cluster.hbase_control import (
@@ -42,58 +41,43 @@ from warmbase.operations.cluster.hbase_control import (
     quiet_state,
     refuse_unquiet,
 )
-from warmbase.operations.hbase.cache_heal import MOVES_AT_A_TIME, HealControl, cached_name
+from warmbase.operations.cluster.journals import Journals, RestartJournal
+from warmbase.operations.hbase.cache_heal import MOVES_AT_A_TIME, Heal, HealControl, cached_name
 from warmbase.operations.hbase.emr_hbase import emr_hbase
 from warmbase.sizing.recovery.region_assignment import CacheBlocks
 
-
-class RestartJournal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The cluster before the restart: start time and hit ratio of each server, and the server of each region.
-
-    A server whose node published no reads has no hit ratio. `available` is true if regions move away for the restart.
-    """
-
-    balancer_was_on: bool
-    starts: Mapping[str, int]
-    hit_ratios: Mapping[str, float]
-    homes: Mapping[str, str]
-    available: bool = False
-
-    def restarted(self, server: str, state: HBaseState) -> bool:
-        """Return whether that server is back from the restart."""
-        return server in state.servers and state.servers[server] != self.starts.get(server)
-
-    def finished(self, server: str, state: HBaseState) -> bool:
-        """Return whether that server is back, with all its regions that exist."""
-        regions = [name for name, home in self.homes.items() if home == server and name in state.regions]
-        return self.restarted(server, state) and all(state.homes.get(name) == server for name in regions)
-
-
 HIT_RATIO_TOLERANCE: Final = 0.01
 """A server passes its gate if its hit ratio is within a point of the ratio before the restart."""
+HEAL_FIRST: Final = (
+    "bring them to the caches that hold their blocks: warmbase heal ENV; then run the same command again"
+)
 UNQUIET: Final = "a server that restarts now would take more rows offline, and its regions may not return"
 CONTINUE: Final = "run the same command again: it continues with the servers that have not been restarted"
 SKIP: Final = "skips a server whose node EMR has terminated"
 
 
+class RestartControl(HealControl, HBaseControl, Protocol):
+    """Moves regions, restarts servers and reads their caches. Every method raises OperationFailed where that fails."""
+
+
 class RollingRestart(Struct, frozen=True, kw_only=True):
     """The rolling restart of the servers of one running HBase."""
 
-    hbase: HBaseControl
-    journals: Journal[RestartJournal]
+    hbase: RestartControl
+    journals: Journals
     patience: Patience = Patience()
     available: ClassVar[bool] = False
 
     def stages(self, state: HBaseState) -> Iterator[Stage]:
         """Yield the stages for a cluster in this state; each first checks what is left to do, so it can be repeated."""
-        continues = self.journals.read() is not None
+        continues = self.journals.restart.read() is not None
         yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
         if state.moved_tables:
             yield Stage(title=f"reopen {_names(state.moved_tables)} in place", act=self._reopen)
         elif continues:
             # The regions of a server that was left out may have opened elsewhere only now.
             yield Stage(title="reopen tables with moved regions in place", act=self._reopen)
-        for server in restart_order(state, self.journals.read()):
+        for server in restart_order(state, self.journals.restart.read()):
             yield Stage(title=restart_title(server), act=partial(self._restart, server))
         yield Stage(title="restore the balancer", act=self._finish)
 
@@ -106,28 +90,34 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
         journal = self._interrupted()
         if journal is None:
             refuse_unquiet(state, UNQUIET)
-            self._refuse_unready(state, say)
+            self._refuse_unready(state, state.servers, say)
         return journal
+
+    def abandonment(self) -> Iterator[Stage]:
+        """Yield the stage that ends an interrupted restart of either kind, with the balancer as it was before."""
+        yield Stage(title="restore the balancer", act=self._finish)
 
     def titles(self, server: str) -> tuple[str, ...]:
         """Return the titles of the stages of one server."""
         return (restart_title(server),)
 
     def _interrupted(self) -> RestartJournal | None:
-        """Return the journal of a restart of this kind. Raises Refused if one of the other kind was interrupted."""
-        journal = self.journals.read()
+        """Return the journal of a restart of this kind. Raises Refused if another operation must be finished first."""
+        self.journals.refuse_interrupted_table()
+        journal = self.journals.restart.read()
         if journal is not None and journal.available != self.available:
-            option = " --available" if journal.available else ""
             raise Refused.of(
                 where="the journal of the restart",
                 what=f"belongs to a restart {'with' if journal.available else 'without'} --available",
                 why="that restart was interrupted, and only the same command knows how to continue it",
-                fix=f"finish it first: warmbase restart ENV --rolling{option}",
+                fix=f"finish it first: {journal.command}; or end it where it is: {journal.COMMAND} --abandon",
             )
         return journal
 
-    def _refuse_unready(self, state: HBaseState, say: Say) -> None:
-        unready = self.hbase.unready(sorted(state.servers), say)
+    def _refuse_unready(self, state: HBaseState, servers: Collection[str], say: Say) -> None:
+        """Refuse the restart if one of these servers, which are to be restarted, would lose its cache."""
+        del state
+        unready = self.hbase.unready(sorted(servers), say)
         if unready:
             server, why = next(iter(unready.items()))
             more = f", as would {len(unready) - 1} more" if len(unready) > 1 else ""
@@ -135,39 +125,76 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
                 where=server,
                 what=f"would lose its cache if it restarted now{more}",
                 why=why,
-                fix="resolve that, then run the same command again",
+                fix="resolve that, then run the same command again; to end a restart that was interrupted before:"
+                f" {RestartJournal.COMMAND} --abandon",
             )
 
     def _prepare(self, say: Say) -> str:
         journal = self._interrupted()
         if journal is None:
             state = quiet_state(self.hbase, UNQUIET, say)
-        else:
-            absent = journal.starts.keys() - self.hbase.state(say).servers.keys()
-            if lost := self.hbase.lost_servers(absent):
-                say(f"skipped, because EMR has terminated the node: {', '.join(sorted(lost))}")
-                journal = replace(
-                    journal,
-                    starts={server: start for server, start in journal.starts.items() if server not in lost},
-                    homes={name: home for name, home in journal.homes.items() if home not in lost},
-                )
-                self.journals.write(journal)
-            state = self._continuable(journal, say)
-        self._refuse_unready(state, say)
-        if journal is None:
+            self._refuse_unready(state, state.servers, say)
             journal = RestartJournal(
-                balancer_was_on=state.balancer_is_on,
+                balancer_was_on=self.journals.balancer_was_on(state),
                 starts=state.servers,
-                hit_ratios=hit_ratios(self.hbase, time.time() - self.patience.before),
+                hit_ratios=hit_ratios(self.hbase, self.hbase.now() - self.patience.before),
                 homes=state.homes,
                 available=self.available,
             )
-            self.journals.write(journal)
+            self.journals.restart.write(journal)
+        else:
+            journal, state = self._continued(journal, say)
         if state.balancer_is_on:
             self.hbase.switch_balancer(say, on=False)
         restarted = sum(journal.restarted(server, state) for server in state.servers)
         counted = f"{len(state.servers)} servers, {len(journal.homes)} regions, none in transition"
         return f"{counted}; {restarted} servers were restarted before the interruption" if restarted else counted
+
+    def _continued(self, journal: RestartJournal, say: Say) -> tuple[RestartJournal, HBaseState]:
+        """Return the journal that an interrupted restart continues with, and the state, once HBase is quiet.
+
+        A region that has moved since is at home where it is, if a heal would leave it there: then nothing but a new
+        move, which no command proposes, could bring it back. Raises OperationFailed if a heal would move it.
+        """
+        absent = journal.starts.keys() - self.hbase.state(say).servers.keys()
+        if lost := self.hbase.lost_servers(absent):
+            say(f"skipped, because EMR has terminated the node: {', '.join(sorted(lost))}")
+            journal = replace(
+                journal,
+                starts={server: start for server, start in journal.starts.items() if server not in lost},
+                homes={name: home for name, home in journal.homes.items() if home not in lost},
+            )
+            self.journals.restart.write(journal)
+        state = self._home(replace(journal, homes={}), say)
+        remaining = [server for server in journal.starts if not journal.restarted(server, state)]
+        self._refuse_unready(state, remaining, say)
+        homes = state.homes
+        moved = {name for name, home in journal.homes.items() if homes.get(name, home) != home}
+        if not moved:
+            return journal, state
+        proposal = Heal(hbase=self.hbase, journals=self.journals, patience=self.patience).propose(say)
+        misplaced = {move.region for move in proposal.moves} & moved
+        if self.available:
+            # This restart itself has moved regions away from the server that it was restarting.
+            blocks = proposal.regions
+            misplaced |= {
+                name
+                for name in moved
+                if name not in blocks
+                or blocks[name].bytes_on(homes[name]) <= blocks[name].bytes_on(journal.homes[name])
+            }
+        elif misplaced:
+            name = min(misplaced)
+            raise OperationFailed.of(
+                where=journal.homes[name],
+                what=f"does not have {len(misplaced)} of its regions",
+                why=f"since the restart was interrupted they are open on other servers, for instance {name} on"
+                f" {homes[name]}, and caches of other servers hold their blocks",
+                fix=HEAL_FIRST,
+            )
+        journal = replace(journal, homes={**journal.homes, **{name: homes[name] for name in moved - misplaced}})
+        self.journals.restart.write(journal)
+        return journal, state
 
     def _reopen(self, say: Say) -> str:
         tables = self.hbase.state(say).moved_tables
@@ -205,7 +232,7 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
         wanted = journal.hit_ratios.get(server)
         if wanted is None:
             return f"{home}; no reads were published before, so its hit ratio was not checked"
-        ratio, since = None, time.time()
+        ratio, since = None, self.hbase.now()
         for _ in turns(self.patience.warm, *self.patience.pauses):
             reads = self.hbase.cache_reads(since).get(server)
             if reads is not None and reads.hit_ratio is not None:
@@ -213,22 +240,18 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
                 if ratio >= wanted - HIT_RATIO_TOLERANCE:
                     return f"{home}, hit ratio {format_percent(ratio)} (before: {format_percent(wanted)})"
                 say(f"hit ratio {format_percent(ratio)}, before the restart {format_percent(wanted)}")
-                since = time.time()
+                since = self.hbase.now()
         measured = "published no reads" if ratio is None else f"hits {format_percent(ratio)} of its reads"
         raise OperationFailed.of(
             where=server,
             what=f"{measured}; before the restart its cache answered {format_percent(wanted)}",
             why="its cache did not come back whole, so the restart stops here; the other servers keep theirs",
             fix="read its log for `Bucket cache retrieved from file`; see how its cache fills: warmbase status; when it"
-            f" is warm, {CONTINUE}",
+            f" is warm, {CONTINUE}; or end the restart there: {journal.command} --abandon",
         )
 
-    def _continuable(self, journal: RestartJournal, say: Say) -> HBaseState:
-        """Wait until an interrupted restart can continue."""
-        return self._home(journal, say)
-
     def _home(self, journal: RestartJournal, say: Say, server: str | None = None) -> HBaseState:
-        """Wait until every server lives, `server` since its restart, and every region that exists is at home."""
+        """Wait until every server lives, `server` since its restart, and all regions are open, these at home."""
         away_since, reported = time.monotonic(), ""
         for _ in turns(self.patience.home, *self.patience.pauses):
             state = self.hbase.state(say)
@@ -238,19 +261,18 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
             back = journal.starts.keys() <= state.servers.keys() and (
                 server is None or journal.restarted(server, state)
             )
-            if back and not away and not state.in_transition:
+            if back and not (away or state.closed or state.in_transition):
                 return state
-            if not elsewhere or not back or state.in_transition:
+            if not elsewhere or not back or state.closed or state.in_transition:
                 away_since = time.monotonic()
             elif time.monotonic() - away_since > self.patience.elsewhere:
                 name = elsewhere[0]
                 raise OperationFailed.of(
                     where=journal.homes[name],
                     what=f"did not get back {len(elsewhere)} of its regions",
-                    why=f"the master has opened them on other servers, for instance {name} on {here[name]}, whose"
-                    " caches do not hold them; the restart stops here",
-                    fix="bring them home to the caches that hold their blocks: warmbase heal ENV; then run the same"
-                    " command again",
+                    why=f"the master has opened them on other servers, for instance {name} on {here[name]}; the restart"
+                    " stops here",
+                    fix=HEAL_FIRST,
                 )
             now = f"{len(state.servers)} servers, {len(away)} regions not at home"
             if now != reported:
@@ -264,7 +286,7 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
         )
 
     def _journal(self) -> RestartJournal:
-        journal = self.journals.read()
+        journal = self.journals.restart.read()
         if journal is None:
             raise OperationFailed.of(
                 where="the journal of the restart",
@@ -275,12 +297,14 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
         return journal
 
     def _finish(self, say: Say) -> str:
-        journal = self.journals.read()
+        journal = self.journals.restart.read()
         if journal is None:
             return "done already"
         if journal.balancer_was_on:
             self.hbase.switch_balancer(say, on=True)
-        self.journals.clear()
+        # Of a heal that was interrupted, only moves are left, which a new one proposes again.
+        self.journals.heal.clear()
+        self.journals.restart.clear()
         return "the balancer is on again" if journal.balancer_was_on else "the balancer stays off, as it was before"
 
 
@@ -317,20 +341,15 @@ def _names(tables: tuple[str, ...]) -> str:
 FEWEST_SERVERS: Final = 2
 
 
-class AvailableControl(HealControl, HBaseControl, Protocol):
-    """Moves regions, restarts servers and reads their caches. Every method raises OperationFailed where that fails."""
-
-
 class AvailableRestart(RollingRestart, frozen=True, kw_only=True, dict=True):
     """The restart of one server after another, each without regions; they come home before the next server restarts."""
 
-    hbase: AvailableControl
     available: ClassVar[bool] = True
 
     def stages(self, state: HBaseState) -> Iterator[Stage]:
         """Yield the stages for a cluster in this state; each first checks what is left to do, so it can be repeated."""
         yield Stage(title="check that the cluster is quiet, and switch the balancer off", act=self._prepare)
-        for server in restart_order(state, self.journals.read()):
+        for server in restart_order(state, self.journals.restart.read()):
             acts = (self._move_away, self._restart_empty, self._bring_home)
             for title, act in zip(self.titles(server), acts, strict=True):
                 yield Stage(title=title, act=partial(act, server))
@@ -365,7 +384,7 @@ class AvailableRestart(RollingRestart, frozen=True, kw_only=True, dict=True):
         self._home(self._journal(), say)
         return f"hbase:meta was reopened; {super()._reopen(say)}"
 
-    def _refuse_unready(self, state: HBaseState, say: Say) -> None:
+    def _refuse_unready(self, state: HBaseState, servers: Collection[str], say: Say) -> None:
         if len(state.servers) < FEWEST_SERVERS:
             raise Refused.of(
                 where="HBase",
@@ -373,11 +392,7 @@ class AvailableRestart(RollingRestart, frozen=True, kw_only=True, dict=True):
                 why=f"the only live RegionServer is {next(iter(state.servers), 'none')}",
                 fix="restart it in place: warmbase restart ENV --rolling",
             )
-        super()._refuse_unready(state, say)
-
-    def _continuable(self, journal: RestartJournal, say: Say) -> HBaseState:
-        """Wait until every server is live and no region is in transition; regions may be away."""
-        return self._home(replace(journal, homes={}), say)
+        super()._refuse_unready(state, servers, say)
 
     def _move_away(self, server: str, say: Say) -> str:
         journal = self._journal()
@@ -497,7 +512,7 @@ def rolling_restart(aws: Aws, launch: Launch, cluster_id: str, *, available: boo
     With `available`, the regions of each server are open on other servers while it restarts.
     """
     hbase = emr_hbase(aws, launch, cluster_id)
-    journals = S3Journal(aws, hbase.primary.log_bucket, "restarts", cluster_id, RestartJournal)
+    journals = Journals.of(aws, hbase.primary.log_bucket, cluster_id)
     if available:
         return AvailableRestart(hbase=hbase, journals=journals)
     return RollingRestart(hbase=hbase, journals=journals)

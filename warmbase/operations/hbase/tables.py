@@ -3,21 +3,21 @@
 HBase changes a table without opening a region again (`modifyTable` with reopenRegions=false, HBASE-25549, since 2.6.0).
 Then one region is closed and opened on its server. If it answers, and its server reads from its cache as before, the
 master reopens all regions in batches. If not, the table gets its old attributes back. The journal, in the log bucket,
-holds the old attributes from before the change until the last region is open, so a command can be run again wherever it
-was stopped.
+holds the old attributes from before the change until the last region is open. If a command is stopped before the first
+region has passed its checks, the next one undoes the change; if later, it finishes it. Only then does it make the
+changes of the plan, which may be another one by now.
 
 A proposal has the changes that would bring the tables of a cluster to its plan, or the reasons not to make them.
 """
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from warmbase.configurations.launch import Launch
@@ -26,7 +26,6 @@ from warmbase.facts.releases import releases
 from warmbase.ground.errors import OperationFailed, Problem, Refused
 from warmbase.ground.units import format_percent
 from warmbase.operations.aws.clients import Aws
-from warmbase.operations.aws.journal import Journal, S3Journal
 from warmbase.operations.aws.progress import Say, Stage, turns
 from warmbase.operations.cluster.drift import Basis
 from warmbase.operations.cluster.hbase_control import (
@@ -39,24 +38,9 @@ from warmbase.operations.cluster.hbase_control import (
     quiet_state,
     refuse_unquiet,
 )
+from warmbase.operations.cluster.journals import Journal, Journals, TableChange
 from warmbase.operations.hbase.emr_hbase import emr_hbase
 from warmbase.operations.hbase.rolling_restart import HIT_RATIO_TOLERANCE
-
-
-class TableChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The attributes of one table that differ from the plan: their values before the change, and those of the plan.
-
-    `hit_ratios` are those of each server before the change. `passed` is true once the first region has passed its gate,
-    and `reopened` once all regions were reopened.
-    """
-
-    table: str
-    before: Families
-    wanted: Families
-    hit_ratios: Mapping[str, float] = field(default_factory=dict)
-    passed: bool = False
-    reopened: bool = False
-
 
 UNQUIET: Final = "reopening a region now would take more rows offline"
 CONTINUE: Final = "run the same command again: it continues with this table"
@@ -83,31 +67,37 @@ class TableChanges(Struct, frozen=True, kw_only=True):
     patience: Patience = Patience()
 
     def stages(self, changes: Sequence[TableChange]) -> Iterator[Stage]:
-        """Yield the stages, one table after the other; each first checks what is left to do, so it can be repeated."""
+        """Yield the stages, one table after the other, after those that undo or finish an interrupted change."""
+        interrupted = self.journal.read()
+        if interrupted is not None and interrupted.passed:
+            title = f"finish the change of {interrupted.table}: reopen all of its regions in batches"
+            yield Stage(title=title, act=partial(self._reopen, interrupted))
+        elif interrupted is not None:
+            yield Stage(title=f"give {interrupted.table} its old attributes back", act=partial(self._undo, interrupted))
         for change in changes:
             yield Stage(title=f"change {change.table}, and reopen one of its regions", act=partial(self._try, change))
             yield Stage(title=f"reopen all regions of {change.table} in batches", act=partial(self._reopen, change))
 
-    def _try(self, change: TableChange, say: Say) -> str:
-        journal = self.journal.read()
-        if journal is not None and journal.table == change.table and journal.passed:
-            return "its first region was checked before the interruption"
-        if journal is not None:
-            # An interrupted command may have closed a region, which may not open with the new attributes.
-            known = self.hbase.state(say).regions
-            closed = [name for name, region in known.items() if region.table == change.table and region.server is None]
-            if closed:
-                self.hbase.change_table(change.table, change.before, say)
-            for name in closed:
+    def _undo(self, change: TableChange, say: Say) -> str:
+        """Undo a change that was stopped before its check: the first region and closed ones get the old attributes."""
+        self.hbase.change_table(change.table, change.before, say)
+        regions = self.hbase.state(say).regions
+        names = {name: region.server for name, region in sorted(regions.items()) if region.table == change.table}
+        for number, (name, server) in enumerate(names.items()):
+            if number == 0 or server is None:
                 self.hbase.reopen_region(name, say)
+        self.journal.clear()
+        return "it has its old attributes"
+
+    def _try(self, change: TableChange, say: Say) -> str:
         state = quiet_state(self.hbase, UNQUIET, say)
         first = min(name for name in state.homes if state.regions[name].table == change.table)
-        server = state.homes[first]
-        if journal is None:
-            change = replace(change, hit_ratios=hit_ratios(self.hbase, time.time() - self.patience.before))
-            self.journal.write(change)
-        self.hbase.change_table(change.table, change.wanted, say)
+        server, has_changed = state.homes[first], False
+        change = replace(change, hit_ratios=hit_ratios(self.hbase, self.hbase.now() - self.patience.before))
+        self.journal.write(change)
         try:
+            self.hbase.change_table(change.table, change.wanted, say)
+            has_changed = True
             self.hbase.reopen_region(first, say)
             now = self.hbase.state(say)
             if now.homes.get(first) != server or now.in_transition:
@@ -123,21 +113,25 @@ class TableChanges(Struct, frozen=True, kw_only=True):
             say(f"{failure.problems[0].what}; {change.table} gets its old attributes back")
             try:
                 self.hbase.change_table(change.table, change.before, say)
-                self.hbase.reopen_region(first, say)
+                if has_changed:
+                    self.hbase.reopen_region(first, say)
             except OperationFailed as second:
                 raise OperationFailed.of(
                     where=change.table,
                     what=f"may have its new attributes still, and {first} may be closed",
                     why=_reasons([*failure.problems, *second.problems]),
-                    fix="run the same command again: it gives a closed region its old attributes and opens it, then"
-                    " tries the change again",
+                    fix="run the same command again: it gives the table its old attributes and opens a closed region,"
+                    " then tries the change of the plan again",
                 ) from second
             self.journal.clear()
+            refusal = "its first region failed" if has_changed else "HBase refused the change"
             raise OperationFailed.of(
                 where=change.table,
-                what="has its old attributes again, because its first region failed",
+                what=f"has its old attributes again, because {refusal}",
                 why=_reasons(failure.problems),
-                fix="find the cause in the log of that RegionServer; then run the same command again",
+                fix="find the cause in the log of that RegionServer; then run the same command again"
+                if has_changed
+                else "correct the environment file, or what HBase lacks; then run the same command again",
             ) from failure
         self.journal.write(replace(change, passed=True))
         return outcome
@@ -160,7 +154,12 @@ class TableChanges(Struct, frozen=True, kw_only=True):
             # A command that waits again for warm caches must not close regions whose files are being prefetched.
             self.journal.write(replace(journal, reopened=True))
         servers = {state.homes[name] for name in state.homes if state.regions[name].table == change.table}
-        outcome = self._warm({server: journal.hit_ratios.get(server) for server in sorted(servers)}, say)
+        try:
+            outcome = self._warm({server: journal.hit_ratios.get(server) for server in sorted(servers)}, say)
+        except OperationFailed:
+            # The change itself is finished. Whether its caches are warm enough for the next table, you decide.
+            self.journal.clear()
+            raise
         self.journal.clear()
         return f"every region is open; {outcome}"
 
@@ -169,7 +168,7 @@ class TableChanges(Struct, frozen=True, kw_only=True):
         wanted = {server: ratio - HIT_RATIO_TOLERANCE for server, ratio in before.items() if ratio is not None}
         if not wanted:
             return "no reads were published before, so hit ratios were not checked"
-        since, ratios = time.time(), dict[str, float]()
+        since, ratios = self.hbase.now(), dict[str, float]()
         for _ in turns(self.patience.warm, *self.patience.pauses):
             ratios = hit_ratios(self.hbase, since)
             if wanted.keys() - ratios.keys():
@@ -178,14 +177,15 @@ class TableChanges(Struct, frozen=True, kw_only=True):
             if not low:
                 return f"lowest hit ratio {format_percent(min(ratios[server] for server in wanted))}"
             say(f"{min(low)} hits {format_percent(ratios[min(low)])} of its reads")
-            since = time.time()
+            since = self.hbase.now()
         server = min(wanted, key=lambda name: ratios.get(name, 0.0) - wanted[name])
         measured = f"hits {format_percent(ratios[server])} of its reads" if server in ratios else "published no reads"
         raise OperationFailed.of(
             where=server,
             what=f"{measured}; before the change, its cache answered {format_percent(before[server] or 0.0)}",
             why=f"{self.patience.warm / 60:,.0f} minutes have passed since the regions were reopened",
-            fix=f"see how its cache fills: warmbase warm status; then {CONTINUE}",
+            fix="see how its cache fills: warmbase warm status; when it is warm, run the same command again for the"
+            " tables that are left",
         )
 
 
@@ -203,7 +203,7 @@ PHOENIX_TABLES: Final = ("SYSTEM.", "SYSTEM:")
 
 
 class TableProposal(Struct, frozen=True, kw_only=True):
-    """The changes to make, in their order. If `interrupted` is true, the first one continues an earlier command.
+    """The changes to make, in their order, after the one that was `interrupted` has been undone or finished.
 
     `regions` has the number of regions of each table.
     """
@@ -211,7 +211,7 @@ class TableProposal(Struct, frozen=True, kw_only=True):
     live: LiveTables
     changes: Sequence[TableChange]
     regions: Mapping[str, int]
-    interrupted: bool
+    interrupted: TableChange | None
 
     @property
     def basis(self) -> Basis:
@@ -225,7 +225,7 @@ class TableProposal(Struct, frozen=True, kw_only=True):
 
 
 def table_proposal(tables: TableChanges, launch: Launch, names: Iterable[str], say: Say) -> TableProposal:
-    """Return the changes of the named tables, or of all; an interrupted one is first. Raises Refused."""
+    """Return the changes of the named tables, or of all, and the one that was interrupted. Raises Refused."""
     live, journal, state = tables.hbase.live_tables(say), tables.journal.read(), tables.hbase.state(say)
     if journal is None:
         refuse_unquiet(state, UNQUIET)
@@ -269,11 +269,12 @@ def table_proposal(tables: TableChanges, launch: Launch, names: Iterable[str], s
             wanted[table] = named[table].wanted(families)
         elif not has_names and not table.startswith(PHOENIX_TABLES):
             wanted[table] = dict.fromkeys(families, planned[0].families[0].wanted)
-    changes = [
-        change
-        for change in table_changes(live, wanted)
-        if (not chosen or change.table in chosen) and (journal is None or change.table != journal.table)
-    ]
+    if journal is not None:
+        # The table as it is once that change is undone or finished.
+        settled = journal.wanted if journal.passed else journal.before
+        families = {name: {**known, **settled.get(name, {})} for name, known in live.tables[journal.table].items()}
+        live = replace(live, tables={**live.tables, journal.table: families})
+    changes = [change for change in table_changes(live, wanted) if not chosen or change.table in chosen]
     if loading := sorted({change.table for change in changes} & set(live.loading)):
         raise Refused.of(
             where=loading[0],
@@ -283,9 +284,9 @@ def table_proposal(tables: TableChanges, launch: Launch, names: Iterable[str], s
         )
     return TableProposal(
         live=live,
-        changes=changes if journal is None else [journal, *changes],
+        changes=changes,
         regions=Counter(region.table for region in state.regions.values()),
-        interrupted=journal is not None,
+        interrupted=journal,
     )
 
 
@@ -312,8 +313,7 @@ def refuse_unchangeable(launch: Launch) -> None:
 def environment_tables(aws: Aws, launch: Launch, cluster_id: str) -> TableChanges:
     """Return the changes of tables of a running cluster, with their journal in the log bucket."""
     hbase = emr_hbase(aws, launch, cluster_id)
-    journal = S3Journal(aws, hbase.primary.log_bucket, "tables", cluster_id, TableChange)
-    return TableChanges(hbase=hbase, journal=journal)
+    return TableChanges(hbase=hbase, journal=Journals.of(aws, hbase.primary.log_bucket, cluster_id).table)
 
 
 def table_changes(live: LiveTables, wanted: Mapping[str, Families]) -> list[TableChange]:
