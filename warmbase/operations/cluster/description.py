@@ -20,7 +20,7 @@ from warmbase.emr.cloudformation import CLUSTER_TYPE
 from warmbase.emr.cluster_spec import Classification, ClusterSpec, InstanceGroup
 from warmbase.environments.names import cluster_id_parameter, cluster_stack
 from warmbase.ground.errors import InvalidInput, Refused
-from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.aws.errors import AGAIN, MISSING, error_code, translated
 from warmbase.operations.cluster.stack import core_nodes, described_stack, status_of
 from warmbase.sizing.plan import LostNode
@@ -137,7 +137,7 @@ def described_cluster(aws: Aws, environment: str, cluster_name: str) -> Describe
     """The cluster of that name with everything that was launched with it."""
     identity = cluster_id(aws, environment, cluster_name)
     cluster: Mapping[str, Any] = aws.emr.describe_cluster(ClusterId=identity)["Cluster"]
-    listed: Any = aws.emr.list_bootstrap_actions(ClusterId=identity)["BootstrapActions"]
+    listed = entries(aws.emr.get_paginator("list_bootstrap_actions"), "BootstrapActions", ClusterId=identity)
     actions = tuple(read_bootstrap_action(action) for action in listed)
     groups, state = described_groups(aws, identity), cluster["Status"]["State"]
     configuration = cluster["SecurityConfiguration"]
@@ -168,7 +168,7 @@ def described_cluster(aws: Aws, environment: str, cluster_name: str) -> Describe
 
 def described_groups(aws: Aws, identity: str) -> dict[str, DescribedGroup]:
     """The instance groups of a cluster by role, with the state that each is in."""
-    groups: Any = aws.emr.list_instance_groups(ClusterId=identity)["InstanceGroups"]
+    groups = entries(aws.emr.get_paginator("list_instance_groups"), "InstanceGroups", ClusterId=identity)
     return {described.group.role: described for described in map(_group, groups)}
 
 

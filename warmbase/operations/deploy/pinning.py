@@ -30,7 +30,7 @@ from warmbase.environments.launch_record import (
 )
 from warmbase.environments.names import cluster_stack, network_stack, stacks_around
 from warmbase.ground.errors import Drifted, InvalidInput, OperationFailed
-from warmbase.operations.aws.clients import Aws
+from warmbase.operations.aws.clients import Aws, entries
 from warmbase.operations.aws.errors import translated
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.description import cluster_id, described_groups
@@ -168,7 +168,7 @@ def _read_back(aws: Aws, environment: Environment, cluster_name: str) -> tuple[L
                 why="only a running cluster is recorded",
                 fix=f"clear away what is left of it: warmbase {command}",
             )
-        actions: Any = aws.emr.list_bootstrap_actions(ClusterId=live_id)["BootstrapActions"]
+        actions = entries(aws.emr.get_paginator("list_bootstrap_actions"), "BootstrapActions", ClusterId=live_id)
         groups = (group.group for group in described_groups(aws, live_id).values())
         live = read_described_cluster(described, groups, map(read_bootstrap_action, actions), live_id)
         resources = referenced_by(templates, stack, name)

@@ -27,7 +27,7 @@ from warmbase.environments.names import stacks_around, storage_stack
 from warmbase.environments.reader.document import YamlPath, load_document, path_text
 from warmbase.facts.ec2 import instance_types
 from warmbase.ground.errors import Problem, Refused
-from warmbase.operations.aws.clients import Aws, bucket_name
+from warmbase.operations.aws.clients import Aws, bucket_name, filtered
 from warmbase.operations.aws.errors import error_code, suppress_codes, translated
 from warmbase.operations.cluster.claims import (
     ACTIVE,
@@ -450,10 +450,10 @@ def _vpc(context: PreflightContext) -> Iterator[PreflightCheck]:
         if not response[attribute[0].upper() + attribute[1:]]["Value"]:
             fix = f"aws ec2 modify-vpc-attribute --vpc-id {network.vpc} --enable-{flag}"
             yield PreflightCheck("VPC", network.vpc, f"{attribute} is off, but nodes find each other by name", fix)
-    filters: Any = [{"Name": "vpc-id", "Values": [network.vpc]}]
-    endpoints = context.aws.ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
+    paginator = context.aws.ec2.get_paginator("describe_vpc_endpoints")
+    endpoints = filtered(paginator, "VpcEndpoints", "vpc-id", [network.vpc])
     services = {endpoint["ServiceName"].rpartition(".")[2] for endpoint in endpoints}
-    tables: Any = context.aws.ec2.describe_route_tables(Filters=filters)["RouteTables"]
+    tables = filtered(context.aws.ec2.get_paginator("describe_route_tables"), "RouteTables", "vpc-id", [network.vpc])
     has_gateway = any(
         route.get("DestinationCidrBlock") == "0.0.0.0/0" and "NatGatewayId" in route
         for table in tables

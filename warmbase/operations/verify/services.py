@@ -66,7 +66,7 @@ def launch_checks(context: VerificationContext) -> Iterator[CheckResult]:
         "run warmbase pin, which turns it on again; tell us which update turned it off",
     ).result("on" if is_protected else "off", good=is_protected)
 
-    groups: Any = aws.emr.list_instance_groups(ClusterId=cluster.id)["InstanceGroups"]
+    groups = entries(aws.emr.get_paginator("list_instance_groups"), "InstanceGroups", ClusterId=cluster.id)
     versions = {
         group["Id"]: (group.get("ConfigurationsVersion"), group.get("LastSuccessfullyAppliedConfigurationsVersion"))
         for group in groups
