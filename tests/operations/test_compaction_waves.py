@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.progress import Say
-from warmbase.operations.cluster.hbase_control import CacheReads, Patience, StoredRegion
+from warmbase.operations.cluster.hbase_control import CacheReads, HBaseState, Patience, Region, StoredRegion
 from warmbase.operations.hbase.compaction_waves import CompactionWaves, next_wave, wave_sizes
 
 PATIENT = Patience(before=60, recovery=60, poll=0.002)
@@ -33,11 +33,24 @@ class Model(Struct, dict=True):
     looks: int = 0
     low: int = 0
     reads: bool = True
+    closed: str = ""
     waves: list[list[str]] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
 
     def now(self) -> float:
         return NOW
+
+    def state(self, say: Say) -> HBaseState:
+        del say
+        return HBaseState(
+            servers=dict.fromkeys((region.server for region in self.regions.values()), 1),
+            regions={
+                name: Region(table=region.table, server=None if name == self.closed else region.server)
+                for name, region in self.regions.items()
+            },
+            in_transition=0,
+            balancer_is_on=True,
+        )
 
     def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:
         del say
@@ -79,6 +92,11 @@ def test_each_server_compacts_one_region_at_a_time() -> None:
     assert model.waves == [["r0", "r2"], ["r1", "r3"], ["r4"]]
     assert ends[-1] == "100 B compacted; lowest hit ratio 99 %"
     assert run(model) == []
+
+
+def test_a_region_that_is_not_open_is_not_left_out_in_silence() -> None:
+    with pytest.raises(Refused, match=r"1 regions of enabled tables are not open\n.*would be left out"):
+        waves_of(Model(dict(REGIONS), closed="r1")).proposal(print)
 
 
 def test_the_next_wave_waits_for_the_floor() -> None:

@@ -60,7 +60,7 @@ def compact(environment: str, **options: Unpack[CompactOptions]) -> None:
       warmbase compact prod usertable --dry-run
       warmbase compact prod usertable --floor 90%
 
-    Exit codes: 3 a hit ratio is below the floor already, or a table has no open region.
+    Exit codes: 3 a hit ratio is below the floor already, a table has no open region, or a region is not open.
     """
     running = RunningCluster.read(environment, options["cluster"])
     waves = CompactionWaves(
@@ -70,7 +70,7 @@ def compact(environment: str, **options: Unpack[CompactOptions]) -> None:
         floor=running.environment.targets.hit_ratio if options["floor"] is None else options["floor"],
     )
     echo("asking the master through an EMR step", err=True)
-    due = waves.due(ignore)
+    due = waves.proposal(ignore)
     Page().show(compact_page(running, due, waves))
     if due:
         waves.check()

@@ -156,11 +156,15 @@ class ReadsControl(Protocol):
         """
 
 
-class RegionControl(Protocol):
-    """Reads and reopens the regions of a running HBase. Every method raises OperationFailed where that fails."""
+class StateControl(Protocol):
+    """Reads the state of a running HBase. Raises OperationFailed where that fails."""
 
     def state(self, say: Say) -> HBaseState:
         """Return what the master knows now."""
+
+
+class RegionControl(StateControl, Protocol):
+    """Reopens the regions of a running HBase. Every method raises OperationFailed where that fails."""
 
     def switch_balancer(self, say: Say, *, on: bool) -> None:
         """Switch the balancer, and wait for the moves that it has begun."""
@@ -182,7 +186,7 @@ class HBaseControl(RegionControl, ReadsControl, Protocol):
         """Stop the process of one RegionServer in order and start it again; return once it has been started."""
 
 
-def quiet_state(hbase: RegionControl, why: str, say: Say) -> HBaseState:
+def quiet_state(hbase: StateControl, why: str, say: Say) -> HBaseState:
     """Return the state of HBase. Raises Refused, with this reason, if HBase is not quiet."""
     state = hbase.state(say)
     refuse_unquiet(state, why)

@@ -212,6 +212,15 @@ class Heal(Struct, frozen=True, kw_only=True):
                 fix="wait until it is back, or its regions are open elsewhere (warmbase status); then run the same"
                 " command again",
             )
+        restart = self.journals.restart.read()
+        if restart is not None and (absent := sorted(restart.starts.keys() - state.servers.keys())):
+            raise Refused.of(
+                where=absent[0],
+                what="is not among the live RegionServers",
+                why="a restart that was interrupted may be restarting it, and its cache may hold blocks of any region",
+                fix="wait until it is back, then run the same command again; if its node has been replaced, continue"
+                f" the restart first: {restart.command}",
+            )
         contents = self.hbase.cache_contents(sorted(state.servers), say)
         stale = [
             Problem(

@@ -18,12 +18,19 @@ from msgspec import Struct
 from warmbase.ground.errors import OperationFailed, Problem, Refused
 from warmbase.ground.units import format_percent, format_size
 from warmbase.operations.aws.progress import Say, Stage, turns
-from warmbase.operations.cluster.hbase_control import Patience, ReadsControl, StoredRegion, hit_ratios
+from warmbase.operations.cluster.hbase_control import (
+    Patience,
+    ReadsControl,
+    StateControl,
+    StoredRegion,
+    hit_ratios,
+    quiet_state,
+)
 
 CONTINUE: Final = "run the same command again: it continues with the regions that have not been compacted"
 
 
-class CompactionControl(ReadsControl, Protocol):
+class CompactionControl(StateControl, ReadsControl, Protocol):
     """Reads and compacts the regions of a running HBase. Each method raises OperationFailed where it does not do it."""
 
     def stored_regions(self, say: Say) -> Mapping[str, StoredRegion]:
@@ -66,6 +73,11 @@ class CompactionWaves(Struct, frozen=True, kw_only=True):
             for name, region in sorted(regions.items())
             if region.files and region.compacted_at < self.before and (not self.tables or region.table in self.tables)
         }
+
+    def proposal(self, say: Say) -> dict[str, StoredRegion]:
+        """Return the regions that are due, once every region is open. Raises Refused, also as `due` does."""
+        quiet_state(self.hbase, "a region that is not open would be left out", say)
+        return self.due(say)
 
     def check(self) -> None:
         """Raise Refused where a server answers fewer reads from its cache than the floor asks for."""
