@@ -19,6 +19,8 @@ EMR
 - Roles, subnets, release labels, instance types and configurations are stored without checks.
 - A group is RESIZING or RECONFIGURING until list_instance_groups has returned that once; a step ends at its second
   description.
+- A modification of a volume ends after 20 seconds. No description lags, and no call is throttled, except in the worse
+  readings.
 - Managed scaling and auto-termination policies are stored and never act; no unhealthy node is replaced.
 
 CloudFormation

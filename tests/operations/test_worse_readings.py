@@ -85,8 +85,11 @@ def test_a_cluster_is_deployed_reconfigured_restarted_and_removed_under_the_wors
     here.run("reconfigure", name, "--yes")
     assert "nothing to tune" in here.run("reconfigure", name, "--yes").stdout
     here.run("restart", name, "--rolling", "--yes")
-    here.run("warm", "boost", name, "--for", "15min", "--yes")
+    raised = here.run("warm", "boost", name, "--for", "15min", "--yes")
+    assert "volumes raised until" in " ".join((raised.stdout + raised.stderr).split())
+    # EC2 still shows the volumes as they were before.
     here.run("warm", "boost", name, "--end", "--yes")
+    assert "no cache volume is raised" in here.run("warm", "boost", name, "--end").stdout
     here.run("teardown", name, "blue", "--yes")
     assert here.running() == []
     # The root is free for the next cluster, although EMR has forgotten the tags of the first.
