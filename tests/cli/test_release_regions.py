@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
+from tests.conftest import launch_of
 from tests.operations.deployed import Deployed
 from warmbase.cli.operate import release_regions as command
 from warmbase.ground.errors import InvalidInput, Refused
+from warmbase.ground.units import format_duration
+from warmbase.operations.cluster.description import TerminatedNode
 from warmbase.operations.cluster.stack import running_nodes
 
 
@@ -95,3 +100,55 @@ def test_emr_replaces_the_node(here: Deployed, lost: dict[str, Any]) -> None:
     running = running_nodes(here.aws, here.cluster_id, "CORE")
     assert len(running) == here.launch.plan.core.count
     assert lost["Ec2InstanceId"] not in running
+
+
+ENDED = datetime(2026, 11, 20, 10, tzinfo=UTC)
+NODE = TerminatedNode(instance="i-1", host="ip-10-0-0-1", reason="", ended_at=ENDED)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "waits", "text"),
+    [
+        (5, True, "of rows are offline until about 2026-11-20 10:10 UTC, or 2026-11-20 10:20 UTC if the node had"),
+        (15, True, "of rows are offline until about 2026-11-20 10:10 UTC, or 2026-11-20 10:20 UTC if the node had"),
+        (20, False, "of rows were offline; all should be online again since 2026-11-20 10:20 UTC at the latest"),
+    ],
+)
+def test_the_master_waits_longer_for_a_node_that_had_meta(
+    minutes: int,
+    waits: object,
+    text: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Until that wait is over, nobody knows from outside whether the node had hbase:meta."""
+    clock = SimpleNamespace(now=lambda _: ENDED + timedelta(minutes=minutes))
+    monkeypatch.setattr(command, "datetime", clock)
+    plan = launch_of("prod").plan
+    lost = plan.bad_hours.lost_node
+    assert lost is not None
+    lost = replace(lost, offline_seconds=600.0, offline_with_meta_seconds=1_200.0)
+    assert command._waits(NODE, lost) is waits
+    assert text in command._rows(NODE, lost)
+    assert "wait until 2026-11-20 10:20 UTC" in str(command._unsafe(NODE, lost))
+
+
+def test_the_new_node_is_launched_before_it_gets_its_regions() -> None:
+    launch = launch_of("prod")
+    new = launch.plan.bad_hours.replaced_node
+    assert new is not None
+    running: Any = SimpleNamespace(title=("title", "text"), launch=launch)
+    parts = dict(part for part in command._page(running, NODE) if isinstance(part, tuple))
+    assert f"its regions {format_duration(new.launch_seconds + new.regions_seconds)} after the loss" in str(
+        parts["replaced"]
+    )
+
+
+def test_without_a_wait_there_is_nothing_to_release() -> None:
+    plan = launch_of("prod").plan
+    no_wait = replace(plan, restart=replace(plan.restart, retain_retries=0))
+    with pytest.raises(Refused, match="the master opens the regions of a lost server elsewhere at once"):
+        command._lost_node(no_wait)
+    single = replace(plan, bad_hours=replace(plan.bad_hours, lost_node=None))
+    with pytest.raises(Refused, match="it has a single core node"):
+        command._lost_node(single)
+    assert command._lost_node(plan) is plan.bad_hours.lost_node

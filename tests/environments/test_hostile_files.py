@@ -278,3 +278,97 @@ def test_no_file_takes_a_reader_its_stack_or_minutes(tmp_path: Path, name: str) 
     assert (result.returncode, "fix: " in result.stderr) == ((2, True) if hostile.answer else (0, False)), result.stderr
     assert hostile.answer in result.stderr
     assert len(result.stderr) < 6_000
+
+
+SECRET = "s3cr3t"
+CREDENTIALS = f"[default]\naws_secret_access_key = {SECRET}\n"
+KEYS = f'{{"auths": {{"{SECRET}": {{"auth": "{SECRET}"}}}}}}'
+
+
+PROPERTY = '"hbase.rpc.timeout" = file("{special}")'
+
+
+def script(*options: str) -> Callable[[Path, Path], tuple[str, ...]]:
+    return named("create.sh", f"aws emr create-cluster {' '.join(options)}")
+
+
+def named(name: str, text: str) -> Callable[[Path, Path], tuple[str, ...]]:
+    """Return what writes a file that names another one, and the command that reads it."""
+
+    def write(directory: Path, special: Path) -> tuple[str, ...]:
+        (directory / name).write_text(text.replace("{special}", str(special)), encoding="utf-8")
+        return ("lint", "--file", str(directory / name))
+
+    return write
+
+
+def terraform(release: str, configurations: str) -> Callable[[Path, Path], tuple[str, ...]]:
+    values = f"release_label = {release}\nconfigurations_json = {configurations}"
+    return named("main.tf", CLUSTER % values)
+
+
+def linked(directory: Path, special: Path) -> tuple[str, ...]:
+    arguments = record(directory, special)
+    (directory / "dev.launch" / "blue" / "launch.json").rename(special)
+    (directory / "dev.launch" / "blue" / "launch.json").symlink_to(special)
+    return arguments
+
+
+CONFIGURATIONS = script("--configurations", "file://{special}")
+REFERENCES: dict[str, tuple[Callable[[Path, Path], tuple[str, ...]], str | bytes, int]] = {
+    "a curve": (curve, CREDENTIALS, 2),
+    "a curve of numbers": (curve, "rows,reads\n0.5,0.1234\n0.4321,0.2\n", 2),
+    "a curve with names": (curve, f"{SECRET},reads\n{SECRET},1\n", 2),
+    "a curve of bytes": (curve, f"{SECRET}\N{LATIN SMALL LETTER E WITH ACUTE}".encode("latin-1"), 2),
+    "an inspection": (inspection, CREDENTIALS, 2),
+    "an inspection with names": (inspection, KEYS, 2),
+    "an inspection of a root": (inspection, f'{{"root": ["{SECRET}"], "coprocessors": {{"{SECRET}": 1}}}}', 2),
+    "a launch record": (linked, CREDENTIALS, 2),
+    "a launch record with names": (linked, KEYS, 2),
+    "classifications": (CONFIGURATIONS, CREDENTIALS, 2),
+    "classifications of one word": (CONFIGURATIONS, f'"{SECRET}"', 2),
+    "classifications without a comma": (CONFIGURATIONS, f'["{SECRET}" "{SECRET}"]', 2),
+    "a classification without a colon": (CONFIGURATIONS, f'[{{"{SECRET}" 1}}]', 2),
+    "a classification with names": (CONFIGURATIONS, f'[{{"{SECRET}": 1}}]', 2),
+    "a property that is a list": (
+        CONFIGURATIONS,
+        f'[{{"Classification": "hbase-site", "Properties": {{"{SECRET}": []}}}}]',
+        2,
+    ),
+    "a property with a forbidden character": (
+        CONFIGURATIONS,
+        f'[{{"Classification": "hbase-site", "Properties": {{"{SECRET}": "\\u0001"}}}}]',
+        2,
+    ),
+    "roles": (script("--instance-groups", "file://{special}"), f'[{{"InstanceGroupType": "{SECRET}"}}]', 2),
+    "counts": (
+        script("--instance-groups", "file://{special}"),
+        f'[{{"InstanceGroupType": "CORE", "InstanceCount": "{SECRET}"}}]',
+        2,
+    ),
+    "applications": (script("--applications", "file://{special}"), CREDENTIALS, 2),
+    "the input of the command": (script("--cli-input-json", "file://{special}"), CREDENTIALS, 2),
+    "a release": (script("--release-label", "file://{special}"), CREDENTIALS, 0),
+    "JSON of Terraform": (terraform('"emr-7.14.0"', 'file("{special}")'), f'[{{"{SECRET}" 1}}]', 2),
+    "a release of Terraform": (terraform('file("{special}")', '"[]"'), CREDENTIALS, 0),
+    "a property of Terraform": (
+        terraform('"emr-7.14.0"', f'jsonencode([{{Classification = "hbase-site", Properties = {{{PROPERTY}}}}}])'),
+        CREDENTIALS,
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_no_answer_quotes_a_file_that_the_input_names(tmp_path: Path, name: str) -> None:
+    """The author of a file chooses the files that it names, and its reader may post the answer."""
+    command, content, code = REFERENCES[name]
+    special = tmp_path / "special.csv"
+    special.write_bytes(content if isinstance(content, bytes) else content.encode())
+    answer = run(*command(tmp_path, special))
+    assert answer.returncode == code, answer.stderr
+    printed = answer.stdout + answer.stderr
+    assert not [word for word in (SECRET, "aws_secret", "default", "0.1234", "auths") if word in printed], printed
+    if code == 2:
+        assert answer.stderr.startswith(("dev.launch", str(tmp_path)))
+        assert "\n  fix: " in answer.stderr

@@ -180,3 +180,16 @@ def test_a_cluster_that_has_ended_is_cleared_away_by_a_teardown(aws: Aws, file: 
     aws.emr.terminate_job_flows(JobFlowIds=[own])
     with pytest.raises(OperationFailed, match=rf"{own}  is TERMINATED\n(.|\n)*fix: .*: warmbase teardown dev blue$"):
         pin(aws, read(file), "blue")
+
+
+@pytest.mark.parametrize("state", ["STARTING", "BOOTSTRAPPING"])
+def test_a_cluster_that_has_not_served_is_not_recorded(
+    state: str, aws: Aws, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its launch may still fail, and a record would keep a deployment from ending what is left of it."""
+    own = aws.ssm.get_parameter(Name="/warmbase/dev/blue/cluster-id")["Parameter"]["Value"]
+    described = aws.emr.describe_cluster(ClusterId=own)
+    described["Cluster"]["Status"] |= {"State": state}  # type: ignore[typeddict-item]
+    monkeypatch.setattr(aws.emr, "describe_cluster", lambda **_: described)
+    with pytest.raises(OperationFailed, match=rf"{own}  is {state}\n(.|\n)*warmbase deploy dev"):
+        pin(aws, read(file), "blue")

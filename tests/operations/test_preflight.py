@@ -22,7 +22,7 @@ from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster import stack as deployed_stack
 from warmbase.operations.cluster.failed_launch import STUCK, wait_until_stable
-from warmbase.operations.deploy.preflight import BOOTSTRAP, PreflightCheck, PreflightContext, preflight
+from warmbase.operations.deploy.preflight import BOOTSTRAP, STANDARD, PreflightCheck, PreflightContext, preflight
 from warmbase.sizing.plan import CoreGroup, PrimaryGroup
 
 PROJECT = Path(__file__).parents[2]
@@ -50,6 +50,18 @@ def environment(directory: Path, *edits: tuple[str, str], more: str = "") -> Env
 def checks(aws: Aws, of: Environment) -> dict[str, PreflightCheck]:
     launches = {"blue": launch_of(of, of.active)}
     return {check.name: check for check in preflight(aws, of, launches, {})}
+
+
+@pytest.mark.parametrize(
+    ("families", "is_counted"),
+    [
+        (["c8g", "d3", "h1", "i8g", "m8g", "r8gd", "t4g", "z1d", "a1"], True),
+        (["x2gd", "p5", "g6", "inf2", "trn1", "u-6tb1", "f2", "vt1"], False),
+    ],
+)
+def test_the_quota_counts_only_standard_families(families: list[str], is_counted: object) -> None:
+    """EC2 has other quotas for accelerated instances, and for those with the most memory."""
+    assert {bool(STANDARD.match(f"{family}.xlarge")) for family in families} == {is_counted}
 
 
 def test_an_account_that_is_ready_has_no_problem(aws: Aws, tmp_path: Path) -> None:

@@ -269,6 +269,11 @@ def test_an_index_has_the_blocks_that_its_server_counts_unless_the_cache_has_cha
     assert ("i-2: 1,000 blocks in the index" in result.found) == (good is not True)
     nodes["i-2"]["figures"] = None
     assert [result.good for result in index_checks(context)] == [True]
+    # An index that its cache has outgrown does not hide the difference of another node.
+    nodes["i-2"]["figures"], nodes["i-1"]["figures"] = {"l2CacheCount": 900}, {"l2CacheCount": 900}
+    context.caches = {"i-1": replace(CACHE, behind_seconds=30), "i-2": CACHE}
+    [result] = index_checks(context)
+    assert (result.good, result.found.partition(":")[0]) == (False, "i-2")
     context.caches = "there is no index at /warmbase/cache/index/bucketcache.index"
     assert [result.good for result in index_checks(context)] == [False]
 
@@ -279,6 +284,7 @@ def test_an_index_has_the_blocks_that_its_server_counts_unless_the_cache_has_cha
         ("cache of the master", {"master_caches": 2}, False),
         ("cache of the master", {"master_caches": None}, None),  # a master without a log
         ("unknown cluster id", {"forgotten": "(ValidationException): no such cluster"}, False),
+        ("unknown cluster id", {"forgotten": "(InvalidRequestException): no such cluster"}, False),
     ],
 )
 def test_a_difference_on_the_primary_is_a_mismatch(

@@ -14,9 +14,17 @@ from warmbase.engines.trino.cached_scan import CachedScan, Demand, demand, uncac
 from warmbase.engines.trino.calculator import compared_cache, compared_caches, trino_plan
 from warmbase.engines.trino.request import TrinoChoice
 from warmbase.engines.trino.search import TrinoSearch
-from warmbase.engines.trino.workers import Evaluated, Shortfall, Workers, shortfalls
+from warmbase.engines.trino.workers import (
+    Evaluated,
+    Shortfall,
+    Workers,
+    most_seconds_alone,
+    shortfalls,
+    straggler_factor,
+)
 from warmbase.ground.units import GIB, MIB, SECONDS_PER_HOUR, TIB
 from warmbase.sizing import gp3
+from warmbase.sizing.requirements import Volume
 from warmbase.sizing.service.resource import DiskKind
 from warmbase.sizing.workload.popularity import UNIFORM
 
@@ -169,6 +177,33 @@ def test_the_nearest_cluster_is_the_best_of_all_that_miss_a_target() -> None:
     assert best.rank == min(one.rank for one in search._best_of_types(is_nearest=True))
     poor = TrinoSearch(choice=with_query_targets(EVEN, budget_usd_per_month=1_000.0), world=WORLD).run()[0]
     assert [one.target for one in poor.shortfalls] == ["budget"]
+    # Two hundred workers would come nearer to the time, and miss the budget as well.
+    both = with_query_targets(with_scans(EVEN, cpu_seconds_per_gib=0.01), query_seconds=3.0, budget_usd_per_month=9e3)
+    best = TrinoSearch(choice=with_workers(both, type="r8g.2xlarge"), world=WORLD).run()[0]
+    assert [one.target for one in best.shortfalls] == ["query_time"]
+
+
+def test_every_cache_that_is_tried_has_the_hit_ratio() -> None:
+    search = TrinoSearch(choice=with_workers(CHOICE, type="r8g.2xlarge"), world=WORLD)
+    for count in (2, 7, 30):
+        tried = list(search._candidates(WORLD.instance_types["r8g.2xlarge"], count))
+        assert len(tried) > 3
+        assert min(workers.hit_ratio(workers.survivors) for workers in tried) >= CHOICE.targets.hit_ratio
+
+
+def test_a_query_that_waits_for_s3_waits_for_no_worker() -> None:
+    """All 1,638,400 reads of 64 KiB miss, for which S3 takes 74.5 s whatever workers there are."""
+    choice = with_query_targets(with_scans(EVEN, read_bytes=64 * 1024, cpu_seconds_per_gib=0.1), query_seconds=100.0)
+    workers, of_s3 = workers_of(choice, 200, "r8g.24xlarge"), 100 * 16 * 1024 / 22_000
+    own = workers.seconds_of_parts(199, 0.0)[0]
+    assert own < own * straggler_factor(choice, 199) < of_s3
+    assert workers.seconds_alone(199, 0.0) == pytest.approx(of_s3)
+    assert workers.query_seconds(199, 0.0, 2e-3) == pytest.approx(1 + of_s3 / (1 - 2e-3 * of_s3))
+    # The workers have what the queue for S3 leaves of the target.
+    rare = with_scans(choice, peak_queries_per_second=2e-3)
+    most = most_seconds_alone(rare, 9, READS * 128)
+    assert 1 + most * straggler_factor(rare, 9) / (1 - 2e-3 * of_s3) == pytest.approx(100.0)
+    assert most < min(of_s3, most_seconds_alone(rare, 9))
 
 
 def cached_on(choice: TrinoChoice, cache_gib: int, count: int = 3) -> list[tuple[int, int, int, int]]:
@@ -208,26 +243,49 @@ def test_more_volumes_and_larger_ones_carry_a_load_that_one_does_not() -> None:
     assert [(one.count, one.throughput_mib_s) for one in tried] == [(1, 1_000), (5, 825)]
     short = with_scans(heavy, read_bytes=64 * 1024, scanned_bytes=10 * GIB, peak_queries_per_second=1e-3)
     on_large = replace(workers_of(short, 3, "r8g.24xlarge"), cache_gib=10)
-    volume, *_ = TrinoSearch(choice=short, world=WORLD)._cache_volumes(on_large, 2)
-    assert volume.iops > 3_000
-    assert 500 * (volume.size_gib - 1) < volume.iops <= 500 * volume.size_gib
+    tried = list(TrinoSearch(choice=short, world=WORLD)._cache_volumes(on_large, 2))
+    assert [(one.count, one.size_gib, one.iops) for one in tried] == [(1, 53, 26_500), (7, 8, 4_000)]
 
 
-def test_volumes_serve_the_load_just_after_a_loss() -> None:
+@pytest.mark.parametrize(
+    ("instance_type", "peak_queries_per_second", "slower"),
+    [("r8g.2xlarge", 0.05, {"throughput_mib_s": -25}), ("r8g.24xlarge", 0.25, {"iops": -500})],
+)
+def test_volumes_serve_the_load_just_after_a_loss(
+    instance_type: str, peak_queries_per_second: float, slower: dict[str, int]
+) -> None:
     """Each read that misses fetches 17 times as many bytes, which are written to the volumes."""
-    scans = {
-        "read_bytes": 64 * 1024,
-        "working_set_bytes": 20 * GIB,
-        "scanned_bytes": GIB,
-        "peak_queries_per_second": 0.05,
-    }
-    choice = with_query_targets(with_scans(EVEN, cpu_seconds_per_gib=0.01, **scans), query_seconds=None)
-    search, workers = TrinoSearch(choice=choice, world=WORLD), replace(workers_of(choice, 3), cache_gib=200)
-    [volume] = search._cache_volumes(workers, 2)
-    assert not list(shortfalls(replace(workers, volumes=(volume, VOLUMES[1]))))
-    slower = replace(volume, throughput_mib_s=volume.throughput_mib_s - 25)
-    assert [one.target for one in shortfalls(replace(workers, volumes=(slower, VOLUMES[1])))] == ["load_after_loss"]
-    assert cached_on(replace(choice, preferred_hosts=2), 400) == [(1, 471, 125, 3_000)]
+    reads = {"read_bytes": 64 * 1024, "working_set_bytes": 20 * GIB, "scanned_bytes": GIB}
+    scans = with_scans(EVEN, cpu_seconds_per_gib=0.01, peak_queries_per_second=peak_queries_per_second, **reads)
+    choice = with_query_targets(scans, query_seconds=None)
+    search, workers = TrinoSearch(choice=choice, world=WORLD), workers_of(choice, 3, instance_type)
+    [volume] = search._cache_volumes(replace(workers, cache_gib=200), 2)
+
+    def misses(volume: Volume) -> list[str]:
+        return [one.target for one in shortfalls(replace(workers, cache_gib=200, volumes=(volume, VOLUMES[1])))]
+
+    assert misses(volume) == []
+    less = {name: getattr(volume, name) + step for name, step in slower.items()}
+    assert misses(replace(volume, **less)) == ["load_after_loss"]
+
+
+def test_a_copy_of_each_file_on_two_hosts_keeps_the_volumes_slow() -> None:
+    choice = with_scans(LIGHT, read_bytes=64 * 1024, working_set_bytes=20 * GIB, peak_queries_per_second=0.05)
+    two = replace(with_query_targets(choice, query_seconds=None), preferred_hosts=2)
+    assert cached_on(two, 400) == [(1, 471, 125, 3_000)]
+
+
+def test_disks_of_a_worker_have_different_sizes_and_each_directory_a_whole_share() -> None:
+    """A node tells its disks apart by their sizes."""
+    fast = with_query_targets(with_workers(CHOICE, type="r8g.8xlarge"), query_seconds=20.0)
+    search, instance = TrinoSearch(choice=fast, world=WORLD), WORLD.instance_types["r8g.8xlarge"]
+    tried = [workers for count in range(5, 20) for workers in search._candidates(instance, count)]
+    light = TrinoSearch(choice=with_scans(LIGHT, working_set_bytes=1_469 * GIB), world=WORLD)
+    tried += light._candidates(instance, 9)
+    assert 256 in {workers.cache.size_gib for workers in tried}
+    assert all(workers.cache.size_gib not in {30, workers.volumes[1].size_gib} for workers in tried)
+    assert {workers.cache.count for workers in tried} > {1, 2}
+    assert all(workers.cache_gib % workers.cache.count == 0 for workers in tried)
 
 
 @pytest.mark.parametrize("lost_nodes", [0, 1, 2])
@@ -340,6 +398,8 @@ def test_a_dearer_type_is_rejected_by_what_it_costs_more() -> None:
     assert dearer
     assert all(one.usd_per_month >= plan.cost.usd_per_month for one in dearer)
     assert not [one for one in dearer if "-" in one.reason]
+    slow = trino_plan(question(with_query_targets(CHOICE, query_seconds=1.02)), WORLD)
+    assert {one.reason for one in slow.rejected} == {"misses query_time"}
 
 
 def test_caches_are_compared_without_pinned_volumes() -> None:
