@@ -1,4 +1,4 @@
-"""What a proposal applies: changes that are worth a restart, in an order, and no other settings."""
+"""A proposal applies the changes that are worth a restart, in an order, and leaves all other settings alone."""
 
 from __future__ import annotations
 
