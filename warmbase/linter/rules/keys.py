@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -86,6 +86,21 @@ def _is_catalogued(key: str) -> bool:
     )
 
 
+MOST_SEARCHED: Final = 500  # judgement: a search takes 5 ms, and nobody misspells so many keys
+
+
+def _unknown_settings(node: LintedNode) -> Iterator[tuple[Setting, tuple[str, ...]]]:
+    """Yield the settings with unknown keys, each with the keys that it may be a slip of; the last of many have none."""
+    unknown = (setting for setting in _site_settings(node) if not _is_catalogued(setting.key))
+    for number, setting in enumerate(unknown):
+        yield setting, _near(setting.key) if number < MOST_SEARCHED else ()
+
+
+@lru_cache(MOST_SEARCHED)
+def _near(key: str) -> tuple[str, ...]:
+    return near_misses(key, _catalogued())
+
+
 @Rule(
     id="WB101",
     severity=Severity.ERROR,
@@ -101,11 +116,8 @@ def _is_catalogued(key: str) -> bool:
 )
 def _near_miss(node: LintedNode) -> Iterator[Violation]:
     """Yield misspelt keys; for HBase 1 only keys of HBase, because the tables have no Hadoop 2."""
-    for setting in _site_settings(node):
-        if _is_catalogued(setting.key) or (node.has_hbase_1 and not setting.key.startswith(OF_HBASE)):
-            continue
-        near = near_misses(setting.key, _catalogued())
-        if near:
+    for setting, near in _unknown_settings(node):
+        if near and (not node.has_hbase_1 or setting.key.startswith(OF_HBASE)):
             yield Violation(
                 setting,
                 f"unknown key; did you mean {near[0]}?",
@@ -169,11 +181,9 @@ def _versions(key: str) -> str:
     of_hbase=False,
 )
 def _unknown(node: LintedNode) -> Iterator[Violation]:
-    for setting in _site_settings(node):
-        key = setting.key
-        if _is_catalogued(key) or near_misses(key, _catalogued()):
-            continue
-        yield Violation(setting, f"unknown key: HBase, Hadoop and EMR do not read {key}")
+    for setting, near in _unknown_settings(node):
+        if not near:
+            yield Violation(setting, f"unknown key: HBase, Hadoop and EMR do not read {setting.key}")
 
 
 @Rule(
