@@ -91,7 +91,7 @@ def launched(
         stack["LastUpdatedTime"] = CREATED + updated
     aws.cloudformation.describe_stacks.return_value = {"Stacks": [stack]}
     groups = [{"Id": f"ig-{n}", **dict(zip(names, pair, strict=True))} for n, pair in enumerate(versions)]
-    aws.emr.list_instance_groups.return_value = {"InstanceGroups": groups}
+    aws.emr.get_paginator.return_value.paginate.return_value = [{"InstanceGroups": groups}]
     core = launch.plan.core
     cache = replace(core.volumes[0], type="gp3", size_gib=largest_gib)
     cluster = SimpleNamespace(id="j-1", state="WAITING")
