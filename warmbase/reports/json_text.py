@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -29,7 +30,7 @@ class HasJsonFields(Protocol):
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON has no type
-    """Return structs, mappings, tuples and sets as dicts and lists, infinite bounds as None, functions by name."""
+    """Return structs, mappings, tuples and sets as dicts and lists, times in ISO 8601, infinite bounds as None."""
     # Nearly all values of a plan are scalars, and a check against a protocol takes longer than all the others.
     if type(value) in SCALARS:
         return value
@@ -46,6 +47,8 @@ def _plain_object(value: object) -> Any:  # noqa: ANN401 - as above
     if isinstance(value, (tuple, list, frozenset)):
         inner_values = [plain(inner) for inner in value]
         return sorted(inner_values) if isinstance(value, frozenset) else inner_values
+    if isinstance(value, datetime):
+        return value.isoformat()
     if callable(value):
         return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
     return str(value) if isinstance(value, Mode) else value
