@@ -37,8 +37,8 @@ sys.addaudithook(on_event)
 from warmbase.cli.main import main
 main()
 """
-MOMENTS = (30, 150, 300, 450)
-"""Imports of `plan dev`, which has some 500: it arrives as click, numpy, the command and the plan are loaded."""
+MOMENTS = (10, 150, 300, 450)
+"""Imports of `plan dev`, which has some 500: it arrives as the library, numpy, the command and the plan are loaded."""
 
 
 @pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)

@@ -6,9 +6,9 @@ an import. Therefore this module imports little, and the commands only when that
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found] # `signal` imports other modules, in which Ctrl-C prints a traceback
 import gc
 import os
-import signal
 import sys
 
 GARBAGE_THRESHOLD = 2_000_000  # judgement: objects; a hundred MB or two, and Python's own is 700
@@ -16,8 +16,8 @@ GARBAGE_THRESHOLD = 2_000_000  # judgement: objects; a hundred MB or two, and Py
 
 def main() -> None:
     """Run a command, and end with its exit code."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     # The matrices of a plan are small: the threads that numpy's OpenBLAS starts at import never have work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # No plugin of pydantic is ours, and pydantic would search the metadata of every installed package for one.

@@ -10,11 +10,13 @@ import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPMessage
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -467,6 +469,21 @@ def test_a_closed_connection_is_not_an_error(server: ExplorerServer, capfd: pyte
     connection.send(b"GET /")
     connection.close()
     assert request(server, "GET", f"/{server.token}/")[0] == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_a_page_that_has_gone_ends_its_connection_and_prints_nothing(
+    server: ExplorerServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    handler = object.__new__(Handler)
+    handler.requestline, handler.request_version, handler.close_connection = "GET / HTTP/1.1", "HTTP/1.1", False
+    handler.wfile = Mock(**{"write.side_effect": BrokenPipeError})
+    handler._send(HTTPStatus.OK, "text/plain", b"text")
+    assert handler.close_connection
+    try:
+        handler.wfile.write(b"")
+    except ConnectionError:
+        server.handle_error(None, ("127.0.0.1", 1))
     assert capfd.readouterr().err == ""
 
 
