@@ -146,7 +146,7 @@ def test_mean_time_is_that_of_simulated_processor_sharing() -> None:
     assert sum(times) / len(times) == pytest.approx(predicted, rel=0.05)
 
 
-@pytest.mark.parametrize(("files", "servers"), [(1, 3), (4, 9), (40, 9), (160, 9), (400, 20), (1_000, 4)])
+@pytest.mark.parametrize(("files", "servers"), [(1, 2), (4, 9), (40, 9), (160, 9), (400, 20), (1_000, 4)])
 def test_the_fullest_worker_is_that_of_simulated_hashing(files: int, servers: int) -> None:
     """The estimate is not below the mean of a simulation, and at most a quarter above it."""
     choice = with_scans(CHOICE, scanned_bytes=files * 256 * MIB, file_bytes=256 * MIB)
