@@ -13,7 +13,7 @@ import pytest
 from moto import mock_aws
 from msgspec.structs import replace
 
-from local_aws import controls
+from local_aws import controls, slowness
 from local_aws.extension import install
 from tests.operations.deployed import WHEN, Cut, Deployed, deployed, record_of_another
 from tests.operations.killable import Killed
@@ -220,6 +220,7 @@ def test_where_emr_goes_back_by_itself_its_reason_and_the_settings_are_shown(
     here: Deployed, monkeypatch: pytest.MonkeyPatch, *, worse: bool
 ) -> None:
     monkeypatch.setattr(controls, "are_worse", lambda: worse)
+    monkeypatch.setattr(slowness, "LAG_SECONDS", 0.0)  # the tests do not wait until a change begins
     here.edit("clusters:", TIMEOUT + "clusters:")
     here.tag(TAG, "revert")
     reverted = (
