@@ -23,7 +23,7 @@ from warmbase.operations.cluster.hbase_control import (
     Region,
     RegionMove,
 )
-from warmbase.operations.cluster.journals import HealJournal
+from warmbase.operations.cluster.journals import HealJournal, RestartJournal, TableChange
 from warmbase.operations.hbase import cache_heal
 from warmbase.operations.hbase.cache_heal import (
     LEAST_GETS,
@@ -52,6 +52,9 @@ class HealModel(HBaseModel, dict=True):
     moves: list[str] = field(default_factory=list)
     pauses: list[float] = field(default_factory=list)
     mischief: str | None = None
+    closed: str | None = None
+    wanders: str | None = None
+    """The region that moves again each time its table has been reopened."""
 
     def __post_init__(self) -> None:
         """Put hbase:meta on the first server."""
@@ -67,7 +70,9 @@ class HealModel(HBaseModel, dict=True):
                 servers=dict.fromkeys(SERVERS, 1),
                 regions={
                     name: Region(
-                        table=META_TABLE if name == META else "orders", server=home, moved=home != self.lasts[name]
+                        table=META_TABLE if name == META else "orders",
+                        server=None if name == self.closed else home,
+                        moved=home != self.lasts[name],
                     )
                     for name, home in self.homes.items()
                 },
@@ -81,6 +86,8 @@ class HealModel(HBaseModel, dict=True):
             assert not self.balancer
             assert list(tables) == ["orders"]
             self.lasts = dict(self.homes)
+            if self.wanders:
+                self.lasts[self.wanders] = SERVERS[1]
 
     def region_files(self, say: Say) -> Mapping[str, Sequence[str]]:
         del say
@@ -223,8 +230,65 @@ def test_a_cluster_that_is_not_quiet_or_differs_from_its_indexes_is_refused(chan
     model = HealModel(**{name: value for name, value in change.items() if name != "r00"})
     model.homes["r00"] = change.get("r00", model.homes["r00"])
     with pytest.raises(Refused, match=match):
-        run(model)
-    assert model.moves == []
+        proposal_of(model)
+
+
+BEFORE_THE_MOVES, AFTER_THE_MOVES = (
+    r"is not quiet: 1 region",
+    r"orders  has regions that are not open, or would not return",
+)
+
+
+@pytest.mark.parametrize(
+    ("stages", "match"),
+    [
+        pytest.param(0, BEFORE_THE_MOVES, id="at the start"),
+        pytest.param(1, BEFORE_THE_MOVES, id="before the moves"),
+        pytest.param(2, AFTER_THE_MOVES, id="before the tables are reopened"),
+    ],
+)
+@pytest.mark.parametrize("change", [{"in_transition": 1}, {"closed": "r01"}, {"wanders": "r02"}])
+def test_regions_that_are_not_open_or_would_not_return_stop_the_heal(
+    stages: int, match: str, change: dict[str, Any]
+) -> None:
+    model = HealModel()
+    all_stages = [*Heal(hbase=model, journals=model.journals, patience=QUICK).stages(proposal_of(model))]
+    carry_out(all_stages[:stages], Cut())
+    for name, value in change.items():
+        setattr(model, name, value)
+    with pytest.raises((Refused, OperationFailed), match=AFTER_THE_MOVES if "wanders" in change else match):
+        carry_out(all_stages[stages:], Cut())
+    assert len(model.moves) == (4 if stages == 2 or "wanders" in change else 0)
+    for name in change:
+        setattr(model, name, getattr(HealModel(), name))
+    run(model)
+    assert user_regions(model) == model.caches
+    assert model.balancer
+
+
+def test_a_balancer_that_somebody_switches_on_meanwhile_is_off_when_regions_move() -> None:
+    model = HealModel()
+    for stage in Heal(hbase=model, journals=model.journals, patience=QUICK).stages(proposal_of(model)):
+        # Between the last move and the reopening there is no time to switch it on.
+        model.balancer = not stage.title.startswith("reopen")
+        carry_out([stage], Cut())
+    assert user_regions(model) == model.caches
+
+
+def test_a_server_that_an_interrupted_restart_has_stopped_is_awaited() -> None:
+    """Its cache may hold the blocks of any region, so the moves would be wrong."""
+    model = HealModel()
+    starts = dict.fromkeys([*SERVERS, "d:16020"], 1)
+    model.interrupt(RestartJournal(balancer_was_on=True, starts=starts, hit_ratios={}, homes={}))
+    with pytest.raises(Refused, match="d:16020  is not among the live RegionServers"):
+        proposal_of(model)
+
+
+def test_no_region_moves_while_a_table_may_have_attributes_that_it_does_not_open_with() -> None:
+    model = HealModel()
+    model.interrupt(TableChange(table="orders", before={}, wanted={}))
+    with pytest.raises(Refused, match="orders  has a change that was interrupted"):
+        proposal_of(model)
 
 
 def test_a_region_that_was_moved_again_is_named() -> None:

@@ -119,6 +119,24 @@ def test_a_cache_that_stays_below_the_floor_stops_the_compaction() -> None:
 def test_a_hit_ratio_below_the_floor_refuses_the_first_wave() -> None:
     with pytest.raises(Refused, match=r"below the floor of 99\.5 % already"):
         waves_of(Model(dict(REGIONS)), floor=0.995).check()
+    model = Model(dict(REGIONS), dip=0.75, low=1)
+    waves_of(model, floor=0.75).check()
+
+
+def test_a_wave_waits_for_every_server_that_published_its_reads_before() -> None:
+    """Each look has the reads since the last one, and a ratio at the floor is enough."""
+    model, clock = Model({"r0": stored("a"), "r1": stored("b")}), iter(range(1000, 2000))
+    published = [{"a": 0.99, "b": 0.99}, {}, {"a": 0.99}, {"a": 0.5, "b": 0.99}, {"a": 0.9, "b": 0.99}]
+    begun: list[float] = []
+
+    def cache_reads(since: float) -> Mapping[str, CacheReads]:
+        begun.append(since)
+        ratios = published[min(len(begun), len(published)) - 1]
+        return {server: CacheReads(hits=1000 * ratio, misses=1000 - 1000 * ratio) for server, ratio in ratios.items()}
+
+    model.cache_reads, model.now = cache_reads, lambda: float(next(clock))  # type: ignore[method-assign]
+    assert run(model) == ["200 B compacted; lowest hit ratio 90 %"]
+    assert begun == [1000 - PATIENT.before, 1001, 1001, 1001, 1002]
 
 
 def test_a_cluster_without_published_reads_is_compacted_and_says_so() -> None:
@@ -130,6 +148,7 @@ def test_only_regions_of_the_tables_with_files_that_are_old_enough_are_due() -> 
         {
             "due": stored("a", at=LAST_WEEK),
             "fresh": stored("a", at=NOW + 1),
+            "at the time": stored("a", at=NOW),
             "empty": stored("b", files=0),
             "other": stored("b", table="users"),
         }

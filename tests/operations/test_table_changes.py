@@ -43,6 +43,10 @@ class Model(HBaseModel, dict=True):
     )
     opened: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     closed: str | None = None
+    unsettled: str = ""
+    """The event after which a region is in transition."""
+    strays: str = ""
+    """The event after which the first region is on another server."""
     most_regions: int = 3
     loading: tuple[str, ...] = ()
     broken: Callable[[Mapping[str, str]], bool] = lambda _: False
@@ -69,13 +73,17 @@ class Model(HBaseModel, dict=True):
                 regions={
                     name: Region(
                         table=name.partition("-")[0],
-                        server=None if name == self.closed else f"{'abc'[int(name[-1])]}:1",
+                        server=None if name == self.closed else self.server(name),
                     )
                     for name in self.opened
                 },
-                in_transition=0,
+                in_transition=int(self.unsettled in self.events),
                 balancer_is_on=True,
             )
+
+    def server(self, region: str) -> str:
+        strays = region == "orders-0" and self.strays in self.events
+        return "b:1" if strays else f"{'abc'[int(region[-1])]}:1"
 
     def live_tables(self, say: Say) -> LiveTables:
         del say
@@ -97,7 +105,8 @@ class Model(HBaseModel, dict=True):
         del say
         with self.call():
             self.events.append(f"reopen {region}")
-            self.closed = None
+            if region == self.closed:
+                self.closed = None
             self.open(region)
             if self.broken(self.opened[region]["cf"]):
                 raise OperationFailed.of(where=region, what="is not open", why="its codec is missing", fix="install it")
@@ -187,6 +196,63 @@ def test_a_server_that_reads_less_from_its_cache_gives_the_table_its_old_attribu
     assert model.tables["orders"] == {"cf": OLD}
 
 
+@pytest.mark.parametrize(
+    ("fault", "match"),
+    [
+        ({"unsettled": "reopen orders-0"}, "orders-0 is on a:1, and 1 regions are in transition"),
+        ({"strays": "reopen orders-0"}, "orders-0 is on b:1, and 0 regions are in transition"),
+    ],
+)
+def test_a_region_that_does_not_stay_where_its_blocks_are_gives_the_table_its_old_attributes_back(
+    prod: Launch, fault: dict[str, Any], match: str
+) -> None:
+    model = Model(**fault)
+    with pytest.raises(OperationFailed, match=rf"orders  has its old attributes again.*\n.*{match}"):
+        run(model, prod)
+    assert model.tables["orders"] == {"cf": OLD}
+    assert model.journal is None
+
+
+def test_a_table_with_regions_in_transition_is_not_finished(prod: Launch) -> None:
+    model = Model(unsettled="reopen all of orders")
+    with pytest.raises(OperationFailed, match="orders  has regions that are not open"):
+        run(model, prod)
+    assert model.journal.passed
+    assert not model.journal.reopened
+    model.unsettled = ""
+    run(model, prod)
+    assert is_planned(model, prod)
+
+
+@pytest.mark.parametrize(("stages", "table"), [(0, "orders"), (1, "orders"), (2, "users"), (3, "users")])
+def test_nothing_is_reopened_while_a_region_is_not_open(prod: Launch, stages: int, table: str) -> None:
+    model = Model()
+    tables = TableChanges(hbase=model, journal=model.journals.table, patience=QUICK)
+    all_stages = [*tables.stages(proposal(model, prod).changes)]
+    carry_out(all_stages[:stages], Cut())
+    events, model.closed = list(model.events), f"{table}-2"
+    with pytest.raises(Refused, match="is not quiet: 1 regions of enabled tables are not open"):
+        carry_out(all_stages[stages:], Cut())
+    assert model.events == events
+
+
+def test_caches_that_publish_late_and_fill_slowly_are_awaited() -> None:
+    """Each look has the reads since the last one: a cold minute does not count against the warm one after it."""
+    model = Model()
+    published: list[Mapping[str, float]] = [{}, {"a:1": 0.99}, {"a:1": 0.99, "b:1": 0.5}, {"a:1": 0.99, "b:1": 0.99}]
+    begun: list[float] = []
+
+    def cache_reads(since: float) -> Mapping[str, CacheReads]:
+        begun.append(since)
+        ratios = published[min(len(begun), len(published)) - 1]
+        return {server: CacheReads(hits=100 * ratio, misses=100 * (1 - ratio)) for server, ratio in ratios.items()}
+
+    model.cache_reads = cache_reads  # type: ignore[method-assign]
+    tables = TableChanges(hbase=model, journal=model.journals.table, patience=QUICK)
+    assert tables._warm({"a:1": 0.99, "b:1": 0.99, "c:1": None}, print) == "lowest hit ratio 99 %"
+    assert begun[0] == begun[1] == begun[2] < begun[3]
+
+
 def test_wherever_it_is_killed_the_same_command_finishes(prod: Launch) -> None:
     run(whole := Model(), prod)
     for place in range(3, whole.calls + 1):
@@ -199,10 +265,11 @@ def test_wherever_it_is_killed_the_same_command_finishes(prod: Launch) -> None:
             assert model.journal is None, place
 
 
-def test_a_region_that_an_interrupted_command_has_closed_is_opened(prod: Launch) -> None:
+@pytest.mark.parametrize("region", ["orders-0", "orders-1"])
+def test_a_region_that_an_interrupted_command_has_closed_is_opened(prod: Launch, region: str) -> None:
     model = Model()
     model.interrupt(proposal(model, prod).changes[0])
-    model.closed = "orders-0"
+    model.closed = region
     run(model, prod)
     assert is_planned(model, prod)
     assert model.closed is None
