@@ -199,11 +199,6 @@ class Journals(Struct, frozen=True, kw_only=True):
                 fix=f"undo or finish that change first: {change.COMMAND}",
             )
 
-    def balancer_was_on(self, state: HBaseState) -> bool:
-        """Return whether the balancer was on before the first restart or heal that has not ended."""
-        journals = (self.restart.read(), self.heal.read())
-        return state.balancer_is_on or any(journal is not None and journal.balancer_was_on for journal in journals)
-
 
 def unfinished_commands(aws: Aws, launch: Launch, cluster_id: str) -> tuple[str, ...]:
     """Return the commands that run now, or that were interrupted and should run again. Raises botocore's errors."""

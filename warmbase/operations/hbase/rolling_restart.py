@@ -134,8 +134,9 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
         if journal is None:
             state = quiet_state(self.hbase, UNQUIET, say)
             self._refuse_unready(state, state.servers, say)
+            heal = self.journals.heal.read()
             journal = RestartJournal(
-                balancer_was_on=self.journals.balancer_was_on(state),
+                balancer_was_on=state.balancer_is_on or (heal is not None and heal.balancer_was_on),
                 starts=state.servers,
                 hit_ratios=hit_ratios(self.hbase, self.hbase.now() - self.patience.before),
                 homes=state.homes,
