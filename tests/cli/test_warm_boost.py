@@ -106,6 +106,8 @@ def test_volumes_are_raised_shown_and_go_back_by_themselves(here: Deployed) -> N
     assert len(now.raised) == 2
     assert {volume.provision for volume in now.raised.values()} == {(575, 3000)}
     assert now.ways_back.keys() == now.volumes.keys()
+    assert {(way.attempt, way.remaining) for way in now.ways_back.values()} == {(1, 3)}
+    assert now.ends_at == now.announced_end
     shown = CliRunner().invoke(group.warm, ["status", str(here.file)]).stdout
     assert "2 raised until" in " ".join(shown.split())
     assert "OVERDUE" not in shown

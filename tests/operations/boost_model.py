@@ -61,7 +61,7 @@ class BoostModel(Killable, dict=True):
         with super().call():
             yield
             for name, provision in self.volumes.items():
-                assert provision == LAUNCHED or any(key[0] == name for key in self.schedules), (
+                assert provision <= LAUNCHED or any(key[0] == name for key in self.schedules), (
                     "raised without a schedule"
                 )
 

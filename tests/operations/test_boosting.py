@@ -28,7 +28,17 @@ from tests.operations.killable import Killed
 from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.cluster import boost as boost_module
-from warmbase.operations.cluster.boost import ATTEMPTS_SECONDS, MARGIN_SECONDS, WINDOW_SECONDS, BoostEnd, CacheVolume
+from warmbase.operations.cluster.boost import (
+    ATTEMPTS_SECONDS,
+    FIRING_SECONDS,
+    MARGIN_SECONDS,
+    SOON_SECONDS,
+    WINDOW_SECONDS,
+    BoostEnd,
+    BoostState,
+    CacheVolume,
+    WayBack,
+)
 from warmbase.sizing.gp3 import Provision
 
 
@@ -154,6 +164,37 @@ def test_a_raised_volume_without_a_schedule_is_refused_and_can_be_taken_back() -
     model.schedules["a", 0] = (model.now + HOUR, LAUNCHED)
     end(model)
     assert set(model.volumes.values()) == {LAUNCHED}
+
+
+def test_a_volume_that_somebody_lowered_before_the_boost_goes_back_to_that() -> None:
+    lowered = (100, 3000)
+    for is_ended in (True, False):
+        model = BoostModel()
+        model.modified["b"] = [Modification(model.now - 2 * WINDOW_SECONDS, LAUNCHED, lowered)]
+        boost(model)
+        assert set(model.volumes.values()) == {RAISED}
+        if is_ended:
+            end(model)
+        model.advance(2 * HOUR)
+        assert model.volumes == {"a": LAUNCHED, "b": lowered, "c": LAUNCHED}
+
+
+def test_an_end_that_is_killed_after_its_first_stage_ends_soon_by_itself() -> None:
+    model = BoostModel()
+    boost(model)
+    carry_out(list(BoostEnd(control=model, clock=model.clock).stages())[:1], Cut())
+    model.advance(SOON_SECONDS)
+    assert set(model.volumes.values()) == {LAUNCHED}
+
+
+@pytest.mark.parametrize(("seconds", "overdue"), [(-1.0, ()), (FIRING_SECONDS, ()), (FIRING_SECONDS + 1, ("a",))])
+def test_a_boost_is_overdue_once_its_first_schedule_should_have_fired(seconds: float, overdue: tuple[str, ...]) -> None:
+    """The way back is the second attempt: the first one has fired, and EC2 has refused it."""
+    end_at = 10 * WINDOW_SECONDS
+    volume = CacheVolume(provision=RAISED, launch_provision=LAUNCHED)
+    way = WayBack(at=end_at + ATTEMPTS_SECONDS[1], provision=LAUNCHED, attempt=2, remaining=2)
+    found = BoostState(volumes={"a": volume}, ways_back={"a": way})
+    assert (found.overdue(end_at + seconds), found.announced_end, way.is_complete) == (overdue, end_at, True)
 
 
 def test_nothing_is_raised_once_the_time_is_nearly_over() -> None:

@@ -275,6 +275,15 @@ def test_a_balancer_that_somebody_switches_on_meanwhile_is_off_when_regions_move
     assert user_regions(model) == model.caches
 
 
+def test_the_balancer_stays_off_until_the_restart_that_was_interrupted_has_ended() -> None:
+    model = HealModel(balancer=False)
+    model.interrupt(HealJournal(balancer_was_on=True))
+    model.interrupt(RestartJournal(balancer_was_on=True, starts=dict.fromkeys(SERVERS, 1), hit_ratios={}, homes={}))
+    assert "until the restart that was interrupted has ended: warmbase restart ENV --rolling" in run(model)[-1]
+    assert not model.balancer
+    assert isinstance(model.journal, RestartJournal)
+
+
 def test_a_server_that_an_interrupted_restart_has_stopped_is_awaited() -> None:
     """Its cache may hold the blocks of any region, so the moves would be wrong."""
     model = HealModel()
