@@ -16,6 +16,7 @@ from tests.operations.deployed import Deployed
 from warmbase.cli.operate import release_regions as command
 from warmbase.ground.errors import InvalidInput, Refused
 from warmbase.ground.units import format_duration
+from warmbase.operations.aws.clients import Aws
 from warmbase.operations.cluster.description import TerminatedNode
 from warmbase.operations.cluster.stack import running_nodes
 
@@ -63,19 +64,11 @@ def test_after_the_wait_there_is_nothing_to_release(
         if node["Ec2InstanceId"] == lost["Ec2InstanceId"]
     ]
     assert terminated["Status"]["Timeline"]["EndDateTime"] <= datetime.now(UTC)
-    monkeypatch.setattr(command, "datetime", Later)
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    monkeypatch.setattr(Aws, "now", lambda _: tomorrow)
     result = run(here)
     assert result.exit_code == 0, result.output
     assert "should be online again since" in " ".join(result.stdout.split())
-
-
-class Later(datetime):
-    """A clock that is one day ahead."""
-
-    @classmethod
-    def now(cls, tz: Any = None) -> Any:
-        """Return the time in one day."""
-        return datetime.now(tz) + timedelta(days=1)
 
 
 def test_a_node_that_runs_is_not_lost(here: Deployed) -> None:
@@ -118,17 +111,15 @@ def test_the_master_waits_longer_for_a_node_that_had_meta(
     minutes: int,
     waits: object,
     text: str,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Until that wait is over, nobody knows from outside whether the node had hbase:meta."""
-    clock = SimpleNamespace(now=lambda _: ENDED + timedelta(minutes=minutes))
-    monkeypatch.setattr(command, "datetime", clock)
+    now = ENDED + timedelta(minutes=minutes)
     plan = launch_of("prod").plan
     lost = plan.bad_hours.lost_node
     assert lost is not None
     lost = replace(lost, offline_seconds=600.0, offline_with_meta_seconds=1_200.0)
-    assert command._waits(NODE, lost) is waits
-    assert text in command._rows(NODE, lost)
+    assert (now < NODE.online_with_meta_at(lost)) is waits
+    assert text in command._rows(NODE, lost, now)
     assert "wait until 2026-11-20 10:20 UTC" in str(command._unsafe(NODE, lost))
 
 
@@ -136,7 +127,7 @@ def test_the_new_node_is_launched_before_it_gets_its_regions() -> None:
     launch = launch_of("prod")
     new = launch.plan.bad_hours.replaced_node
     assert new is not None
-    running: Any = SimpleNamespace(title=("title", "text"), launch=launch)
+    running: Any = SimpleNamespace(title=("title", "text"), launch=launch, aws=SimpleNamespace(now=lambda: ENDED))
     parts = dict(part for part in command._page(running, NODE) if isinstance(part, tuple))
     assert f"its regions {format_duration(new.launch_seconds + new.regions_seconds)} after the loss" in str(
         parts["replaced"]

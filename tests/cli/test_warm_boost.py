@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,7 @@ from warmbase.cli.operate.status import status
 from warmbase.environments.names import boost_group
 from warmbase.ground.errors import InvalidInput, OperationFailed, Refused
 from warmbase.ground.units import format_percent
+from warmbase.operations.aws.clients import Aws
 from warmbase.operations.aws.lock import environment_lock
 from warmbase.operations.cluster import boost
 from warmbase.operations.cluster.boost import (
@@ -159,8 +159,8 @@ def test_status_and_verify_show_a_boost_and_warn_when_it_is_overdue(
     assert "at an extra $0.05 an hour" in overview(here)
     assert results(here) == {"end of a boost": True, "schedules of a boost": True, "raised volumes and EMR": True}
     controls.advance(3600 + FIRING_SECONDS + 1)
-    later = time.time() + 3600 + FIRING_SECONDS + 1
-    monkeypatch.setattr(time, "time", lambda: later)
+    later = datetime.now(UTC) + timedelta(seconds=3600 + FIRING_SECONDS + 1)
+    monkeypatch.setattr(Aws, "now", lambda _: later)
     assert "OVERDUE: 2 volumes are still raised after that time; the next attempt" in overview(here)
     assert "warmbase warm boost dev --end" in overview(here)
     assert results(here) == {"end of a boost": False, "schedules of a boost": True, "raised volumes and EMR": True}
@@ -289,4 +289,4 @@ def test_ec2_refuses_a_fifth_modification_within_24_hours(here: Deployed) -> Non
     here.aws.ec2.modify_volume(VolumeId=name, Throughput=125, Iops=3000)
     modified = state(here).volumes[name].modified_at
     assert modified is not None
-    assert modified > time.time()
+    assert modified > datetime.now(UTC).timestamp()

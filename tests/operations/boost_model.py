@@ -103,7 +103,7 @@ class BoostModel(Killable, dict=True):
             ways: dict[str, WayBack] = {}
             for (name, _), (at, provision) in sorted(self.schedules.items(), key=lambda item: item[1][0]):
                 ways.setdefault(name, WayBack(at=at, provision=provision))
-            return BoostState(volumes={name: self.volume(name) for name in self.names}, ways_back=ways)
+            return BoostState(volumes={name: self.volume(name) for name in self.names}, ways_back=ways, at=self.now)
 
     def volume(self, name: str) -> CacheVolume:
         """Return what EC2 describes."""
@@ -142,7 +142,7 @@ class BoostModel(Killable, dict=True):
 
 
 def boosting(model: BoostModel, seconds: float = 2 * HOUR) -> CacheBoost:
-    return CacheBoost(control=model, provision=RAISED, seconds=seconds, clock=model.clock)
+    return CacheBoost(control=model, provision=RAISED, seconds=seconds)
 
 
 def boost(model: BoostModel, seconds: float = 2 * HOUR) -> None:
@@ -150,4 +150,4 @@ def boost(model: BoostModel, seconds: float = 2 * HOUR) -> None:
 
 
 def end(model: BoostModel) -> None:
-    carry_out(BoostEnd(control=model, clock=model.clock).stages(), Cut())
+    carry_out(BoostEnd(control=model).stages(), Cut())

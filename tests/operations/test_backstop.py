@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,9 @@ def clock() -> list[float]:
 
 
 @pytest.fixture
-def backstop(aws: Aws, clock: list[float]) -> Backstop:
-    return Backstop(aws=aws, environment="dev-canary", clock=lambda: clock[0])
+def backstop(aws: Aws, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> Backstop:
+    monkeypatch.setattr(Aws, "now", lambda _: datetime.fromtimestamp(clock[0], UTC))
+    return Backstop(aws=aws, environment="dev-canary")
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ def test_a_second_cluster_is_launched_only_if_the_first_outlives_its_backstop(
     aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minutes: int | None, *, refused: bool
 ) -> None:
     at = None if minutes is None else NOON + 60 * minutes
-    monkeypatch.setattr(time, "time", lambda: NOON)
+    monkeypatch.setattr(Aws, "now", lambda _: datetime.fromtimestamp(NOON, UTC))
     monkeypatch.setattr(Backstop, "fires_at", lambda _: at)
     canary = canary_of(aws, tmp_path, Cut())
     if refused:

@@ -333,7 +333,7 @@ def test_a_schedule_that_another_command_changed_is_noticed_before_its_volume_is
 def test_a_volume_that_is_raised_again_keeps_its_schedules() -> None:
     model = BoostModel()
     boost(model)
-    stages = list(BoostEnd(control=model, clock=model.clock).stages())
+    stages = list(BoostEnd(control=model).stages())
     carry_out(stages[:2], Cut())
     model.change("b", RAISED)
     with pytest.raises(OperationFailed, match=r"^b  is raised to 500 MiB/s and 3,000 IOPS, so the schedules stay"):

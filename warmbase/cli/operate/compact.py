@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TypedDict, Unpack
 
 import click
@@ -66,7 +65,7 @@ def compact(environment: str, **options: Unpack[CompactOptions]) -> None:
     waves = CompactionWaves(
         hbase=emr_hbase(running.aws, running.launch, running.cluster.id),
         tables=frozenset(options["tables"]),
-        before=time.time() - options["older_than"],
+        before=running.aws.now().timestamp() - options["older_than"],
         floor=running.environment.targets.hit_ratio if options["floor"] is None else options["floor"],
     )
     echo("asking the master through an EMR step", err=True)

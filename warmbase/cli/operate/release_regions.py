@@ -43,7 +43,7 @@ def release_regions(environment: str, node: str | None, cluster: str | None) -> 
     lost = _lost_node(running.launch.plan)
     terminated = terminated_node(running.aws, running.cluster.id, node)
     Page().show(_page(running, terminated))
-    if _waits(terminated, lost):
+    if running.aws.now() < terminated.online_with_meta_at(lost):
         raise _unsafe(terminated, lost)
 
 
@@ -69,7 +69,7 @@ def _page(running: RunningCluster, node: TerminatedNode) -> Iterator[Part]:
     yield "node", f"{node.instance}, {node.host}"
     yield "ended", f"{node.ended_at.astimezone(UTC):{MINUTE}}{reason}"
     if (lost := bad_hours.lost_node) is not None:
-        yield "rows", _rows(node, lost)
+        yield "rows", _rows(node, lost, running.aws.now())
     if (new := bad_hours.replaced_node) is not None:
         regions = format_duration(new.launch_seconds + new.regions_seconds)
         warm = (
@@ -81,19 +81,14 @@ def _page(running: RunningCluster, node: TerminatedNode) -> Iterator[Part]:
         yield "replaced", replacement
 
 
-def _rows(node: TerminatedNode, lost: LostNode) -> str:
+def _rows(node: TerminatedNode, lost: LostNode, now: datetime) -> str:
     online, with_meta = (
         f"{moment.astimezone(UTC):{MINUTE}}" for moment in (node.online_at(lost), node.online_with_meta_at(lost))
     )
     share = format_percent(lost.rows_fraction)
-    if not _waits(node, lost):
+    if now >= node.online_with_meta_at(lost):
         return f"{share} of rows were offline; all should be online again since {with_meta} at the latest (estimate)"
     return f"{share} of rows are offline until about {online}, or {with_meta} if the node had hbase:meta (estimates)"
-
-
-def _waits(node: TerminatedNode, lost: LostNode) -> bool:
-    """Return whether the master may still be waiting for the RegionServer of this node."""
-    return datetime.now(UTC) < node.online_with_meta_at(lost)
 
 
 def _unsafe(node: TerminatedNode, lost: LostNode) -> Refused:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypedDict, Unpack
 
@@ -68,7 +67,7 @@ def volumes_text(state: BoostState) -> str:
 def boost_warnings(state: BoostState, environment: str) -> Iterator[str]:
     """Yield a warning about volumes that are raised beyond the announced end, and about those without a schedule."""
     command = f"To restore the throughput now: warmbase warm boost {environment} --end"
-    if (overdue := state.overdue(time.time())) and state.ends_at is not None:
+    if (overdue := state.overdue) and state.ends_at is not None:
         attempt = f"the next attempt to restore the throughput is at {moment(state.ends_at)}"
         yield f"OVERDUE: {_volumes(overdue)} still raised after that time; {attempt}. {command}"
     if state.unscheduled:

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from pathlib import Path
@@ -195,23 +196,23 @@ class Aws:
             )
         self._endpoint = url or None
         self.gate = gate
-        self._date: tuple[float, float] | None = None
+        self._date: tuple[datetime, float] | None = None
 
-    def now(self) -> float:
-        """Return the time of AWS in seconds since 1970: the date of its last answer, and the time since then.
+    def now(self) -> datetime:
+        """Return the time of AWS: the date of its last answer, and the time since then.
 
         The clock of this machine may be wrong by the five minutes that a signed request may be old. Without an answer
         that has a date, it is used nevertheless. Raises OperationFailed if AWS has not answered and does not now.
         """
         if self._date is None:
             _ = self.caller  # Any answer has a date.
-        date, at = self._date or (time.time(), time.monotonic())
-        return date + time.monotonic() - at
+        date, at = self._date or (datetime.now(UTC), time.monotonic())
+        return date + timedelta(seconds=time.monotonic() - at)
 
     def _note_date(self, *, parsed: Mapping[str, Any], **_: object) -> None:
         text = parsed.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
         with suppress(TypeError, ValueError):
-            self._date = parsedate_to_datetime(text).timestamp(), time.monotonic()
+            self._date = parsedate_to_datetime(text).astimezone(UTC), time.monotonic()
 
     @cached_property
     def bucket_owners(self) -> BucketOwners:

@@ -9,8 +9,7 @@ longer.
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -49,7 +48,6 @@ class Backstop(Struct, frozen=True, kw_only=True):
     aws: Aws
     environment: str
     cluster: str = ""
-    clock: Callable[[], float] = time.time
 
     @property
     def prefix(self) -> str:
@@ -64,9 +62,9 @@ class Backstop(Struct, frozen=True, kw_only=True):
         with translated("could not schedule the end of the clusters", AGAIN):
             at, runs = self.fires_at(), bool(self.running())
             if at is None or not runs:
-                self._write(self.clock() + 60 * (SOON_MINUTES if runs else minutes))
+                self._write(self.aws.now().timestamp() + 60 * (SOON_MINUTES if runs else minutes))
             at = self.fires_at()
-        if at is None or at <= self.clock():
+        if at is None or at <= self.aws.now().timestamp():
             raise OperationFailed.of(
                 where=f"schedule group {self._group}",
                 what="has no schedule that would end the clusters",
@@ -82,7 +80,7 @@ class Backstop(Struct, frozen=True, kw_only=True):
             with suppress_codes({NO_GROUP}):
                 schedule = self.aws.scheduler.get_schedule(GroupName=self._group, Name=name)
                 at = datetime.strptime(schedule["ScheduleExpression"], AT).replace(tzinfo=UTC).timestamp()
-                if schedule["State"] == "ENABLED" and at > self.clock():
+                if schedule["State"] == "ENABLED" and at > self.aws.now().timestamp():
                     times.append(at)
         return min(times, default=None)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shlex
 import tarfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
@@ -274,7 +273,7 @@ def _refuse_late(canary: Canary) -> None:
     """Raise Refused where the backstop of the first cluster fires while the second one would still be needed."""
     with translated("could not read the schedules of the backstop", AGAIN):
         at = Backstop(aws=canary.aws, environment=canary.environment.name).fires_at()
-    if at is None or at < time.time() + 60 * SECOND_MINUTES:
+    if at is None or at < canary.aws.now().timestamp() + 60 * SECOND_MINUTES:
         raise Refused.of(
             where=f"canary {canary.environment.name}",
             what="has no time for a second cluster",

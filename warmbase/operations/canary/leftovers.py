@@ -173,7 +173,7 @@ def _spent_usd(canary: Canary) -> float:
             cluster_name = names.get(cluster["Name"])
             if cluster_name is not None:
                 timeline = cluster["Status"]["Timeline"]
-                end = timeline.get("EndDateTime", datetime.now(UTC))
+                end = timeline.get("EndDateTime", aws.now())
                 hours = (end - timeline["CreationDateTime"]).total_seconds() / 3600
                 usd += hours * price.usd_per_hour[cluster_name]
                 usd += math.ceil(hours) * price.idle_usd_per_hour if cluster_name == FIRST else 0

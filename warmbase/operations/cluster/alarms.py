@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from botocore.exceptions import ClientError
@@ -143,7 +143,7 @@ def mute(aws: Aws, environment: str, cluster_name: str) -> str:
         return "no alarm of the cluster notifies anybody"
     rule, names = _rule_name(environment, cluster_name), list(notifying)
     try:
-        start = datetime.now(UTC).replace(second=0, microsecond=0)
+        start = aws.now().replace(second=0, microsecond=0)
         until = start + timedelta(hours=MUTE_HOURS)
         aws.cloudwatch.put_alarm_mute_rule(
             Name=rule,
@@ -407,7 +407,7 @@ def _counts(aws: Aws, topic: str, since: datetime) -> Mapping[str, float]:
         queries.append({"Id": name.lower(), "MetricStat": statistic})
     counts: dict[str, float] = {}
     for _ in turns(METRIC_SECONDS, FIRST_POLL_SECONDS, POLL_SECONDS):
-        end = max(datetime.now(UTC), since) + SNS_PERIOD
+        end = max(aws.now(), since) + SNS_PERIOD
         results = aws.cloudwatch.get_metric_data(MetricDataQueries=queries, StartTime=start, EndTime=end)
         series = zip(METRICS, (sum(result["Values"]) for result in results["MetricDataResults"]), strict=True)
         counts = {name: count for name, count in series if count}

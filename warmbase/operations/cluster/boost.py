@@ -23,7 +23,6 @@ managing-targets-universal; API Reference, CreateSchedule.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
@@ -113,10 +112,14 @@ class WayBack(Struct, frozen=True, kw_only=True):
 
 
 class BoostState(Struct, frozen=True, kw_only=True):
-    """The cache volumes of a cluster by id, and the schedules that restore them."""
+    """The cache volumes of a cluster by id, and the schedules that restore them, at one moment.
+
+    `at` is that moment by the clock of AWS, in seconds since 1970.
+    """
 
     volumes: Mapping[str, CacheVolume]
     ways_back: Mapping[str, WayBack]
+    at: float
 
     @property
     def raised(self) -> dict[str, CacheVolume]:
@@ -143,10 +146,11 @@ class BoostState(Struct, frozen=True, kw_only=True):
         """Return the raised volumes that no schedule restores."""
         return tuple(name for name in self.raised if name not in self.ways_back)
 
-    def overdue(self, now: float) -> tuple[str, ...]:
-        """Return the raised volumes whose announced end is before `now`, in seconds since 1970."""
+    @property
+    def overdue(self) -> tuple[str, ...]:
+        """Return the raised volumes whose announced end has passed."""
         ends = {name: self.ways_back[name].announced_end for name in self.raised if name in self.ways_back}
-        return tuple(name for name, end in ends.items() if end + FIRING_SECONDS < now)
+        return tuple(name for name, end in ends.items() if end + FIRING_SECONDS < self.at)
 
     def json_fields(self) -> dict[str, object]:
         """Return the keys of `--output json`."""
@@ -155,7 +159,7 @@ class BoostState(Struct, frozen=True, kw_only=True):
             "raised": sorted(self.raised),
             "announced_end": self.announced_end,
             "ends_at": self.ends_at,
-            "overdue": self.overdue(time.time()),
+            "overdue": self.overdue,
             "unscheduled": self.unscheduled,
             "usd_per_hour": self.usd_per_hour,
         }
@@ -204,10 +208,14 @@ class ClusterBoost(Struct, frozen=True, kw_only=True):
     launch_provision: Provision
     usd_per_hour: Callable[[Provision], float]
 
+    def clock(self) -> float:
+        """Return the time of AWS, in seconds since 1970."""
+        return self.aws.now().timestamp()
+
     def state(self) -> BoostState:
         """Return the volumes and the schedules as they are now. Raises OperationFailed."""
         with translated("could not read the cache volumes", AGAIN):
-            return BoostState(volumes=self._volumes(), ways_back=self._ways_back())
+            return BoostState(volumes=self._volumes(), ways_back=self._ways_back(), at=self.clock())
 
     def _volumes(self) -> dict[str, CacheVolume]:
         aws = self.aws
@@ -367,6 +375,9 @@ SOON_SECONDS: Final = 600.0  # judgement: longer than it takes to restore all vo
 class BoostControl(Protocol):
     """Reads and modifies the cache volumes of one cluster. Each method raises OperationFailed where AWS refuses."""
 
+    def clock(self) -> float:
+        """Return the time of AWS, whose clock fires the schedules, in seconds since 1970."""
+
     def state(self) -> BoostState:
         """Return the volumes and the schedules as they are now."""
 
@@ -400,7 +411,6 @@ class CacheBoost(Struct, frozen=True, kw_only=True):
     provision: Provision
     seconds: float
     patience: BoostPatience = BoostPatience()
-    clock: Callable[[], float] = time.time
 
     def check(self, state: BoostState) -> None:
         """Raise Refused if a volume cannot be raised, or if it is not certain that it can be restored."""
@@ -416,7 +426,7 @@ class CacheBoost(Struct, frozen=True, kw_only=True):
                 what = f"is {volume.modification}"
                 why = "EC2 modifies a volume only once its last modification is completed"
                 fix = "wait until then (EC2's console, volumes), and run the same command again"
-            elif volume.modified_at is not None and self.clock() - volume.modified_at < WINDOW_SECONDS:
+            elif volume.modified_at is not None and self.control.clock() - volume.modified_at < WINDOW_SECONDS:
                 what = f"was modified at {moment(volume.modified_at)}"
                 why = (
                     "EBS allows four modifications of a volume in 24 hours and reports only the latest, so EC2 might"
@@ -431,7 +441,7 @@ class CacheBoost(Struct, frozen=True, kw_only=True):
 
     def stages(self) -> Iterator[Stage]:
         """Yield the stages. Each first checks what is left to do, so an interrupted boost continues."""
-        until = self.clock() + self.seconds
+        until = self.control.clock() + self.seconds
 
         def schedule(say: Say) -> str:
             state = self.control.state()
@@ -485,7 +495,7 @@ class CacheBoost(Struct, frozen=True, kw_only=True):
             why = "no schedule would restore it"
         elif not volume.is_raised and way.provision != volume.provision:
             why = f"its schedule would give it {provision_text(way.provision)}"
-        elif way.at < self.clock() + MARGIN_SECONDS:
+        elif way.at < self.control.clock() + MARGIN_SECONDS:
             why = f"its schedule fires at {moment(way.at)}"
         else:
             return
@@ -497,7 +507,6 @@ class BoostEnd(Struct, frozen=True, kw_only=True):
 
     control: BoostControl
     patience: BoostPatience = BoostPatience()
-    clock: Callable[[], float] = time.time
 
     def stages(self) -> Iterator[Stage]:
         """Yield the stages. Each first checks what is left to do, so an interrupted end continues."""
@@ -506,7 +515,7 @@ class BoostEnd(Struct, frozen=True, kw_only=True):
         yield Stage(title="delete the schedules", act=self._clean)
 
     def _forward(self, say: Say) -> str:
-        state, soon = self.control.state(), self.clock() + SOON_SECONDS
+        state, soon = self.control.state(), self.control.clock() + SOON_SECONDS
         for name, volume in state.raised.items():
             way = state.ways_back.get(name)
             if way is None or way.at > soon:

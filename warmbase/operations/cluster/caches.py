@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
@@ -62,7 +62,7 @@ def caches(aws: Aws, cluster_id: str, until: datetime | None = None) -> tuple[Se
     Raises botocore's errors.
     """
     instances = _instances(aws, cluster_id)
-    end = until or datetime.now(UTC)
+    end = until or aws.now()
     latest = _figures(aws, cluster_id, instances, (end - timedelta(minutes=WINDOW_MINUTES), end))
     servers = []
     for instance, figures in sorted(latest.items()):
@@ -88,7 +88,7 @@ def reads_since(aws: Aws, cluster_id: str, instances: Iterable[str], since: date
     Raises botocore's errors.
     """
     whole = (since + timedelta(seconds=2 * PERIOD_SECONDS)).replace(second=0, microsecond=0)
-    period = (whole, max(datetime.now(UTC), whole) + timedelta(seconds=PERIOD_SECONDS))
+    period = (whole, max(aws.now(), whole) + timedelta(seconds=PERIOD_SECONDS))
     figures = _figures(aws, cluster_id, instances, period, ("Hits", "Misses"))
     return {
         instance: CacheReads(hits=totals["Hits"][1], misses=totals["Misses"][1])
@@ -158,7 +158,7 @@ def refuse_uncached(launch: Launch) -> None:
 
 def read_progress(aws: Aws, launch: Launch, cluster_id: str, gate: Gate) -> Servers:
     """Return the progress of each running core node, by its instance. Raises OperationFailed."""
-    target, end = target_of(launch.plan), datetime.now(UTC)
+    target, end = target_of(launch.plan), aws.now()
     # Count the minutes of a rate, one more for its first point, and one for a late publisher.
     period = (end - timedelta(minutes=RATE_MINUTES + 2), end)
     with translated("could not read the figures of the caches", AGAIN):

@@ -207,7 +207,7 @@ def hbase_state(aws: Aws, launch: Launch, cluster: DescribedCluster, parts: Part
 
 def _caches(aws: Aws, cluster: DescribedCluster, launch: Launch) -> Caches:
     now = caches(aws, cluster.id)
-    before = caches(aws, cluster.id, datetime.now(UTC) - timedelta(minutes=TREND_MINUTES))
+    before = caches(aws, cluster.id, aws.now() - timedelta(minutes=TREND_MINUTES))
     ratios: Mapping[str, float] = {server.instance: ratio for server in now if (ratio := server.hit_ratio) is not None}
     hits, misses = (sum(getattr(server, name) or 0.0 for server in now) for name in ("hits", "misses"))
     target = target_of(launch.plan)

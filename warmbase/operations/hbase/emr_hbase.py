@@ -230,7 +230,7 @@ class EmrHBase(Struct, frozen=True, kw_only=True, dict=True):
 
     def now(self) -> float:
         """Return the time of AWS, whose clock decides which published minutes are after a moment."""
-        return self.aws.now()
+        return self.aws.now().timestamp()
 
     def cache_reads(self, since: float) -> Mapping[str, CacheReads]:
         """Return the reads of each server since that time, in whole minutes that are published."""

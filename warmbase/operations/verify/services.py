@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
@@ -274,7 +274,7 @@ def graphs_with_data(outcomes: Mapping[str, str]) -> CheckResult:
 
 
 def _shows(context: VerificationContext, graph: Graph) -> bool:
-    now = datetime.now(UTC)
+    now = context.aws.now()
     template = json.dumps([line.metric_data_query(graph.period_seconds) for line in graph.lines])
     queries: Any = json.loads(template.replace(CLUSTER_ID, context.cluster.id))
     paginator = context.aws.cloudwatch.get_paginator("get_metric_data")

@@ -9,7 +9,6 @@ a boost: no cache volume stays raised, schedules restore raised ones, and EMR to
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -153,7 +152,7 @@ def boost_checks(context: HBaseContext) -> Iterator[CheckResult]:
     if state is None:
         return
     environment, ways = context.launch.plan.environment, state.ways_back
-    late = [f"{name} was due at {moment(ways[name].announced_end)}" for name in state.overdue(time.time())]
+    late = [f"{name} was due at {moment(ways[name].announced_end)}" for name in state.overdue]
     late += [f"{name} is raised, and no schedule restores it" for name in state.unscheduled]
     yield Check(
         "end of a boost",
