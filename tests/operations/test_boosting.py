@@ -179,6 +179,14 @@ def test_a_volume_that_somebody_lowered_before_the_boost_goes_back_to_that() -> 
         assert model.volumes == {"a": LAUNCHED, "b": lowered, "c": LAUNCHED}
 
 
+def test_schedules_that_an_earlier_boost_left_are_written_anew_for_what_the_volume_has() -> None:
+    model = BoostModel()
+    model.schedules["b", 0] = (model.now + HOUR, (100, 3000))
+    boost(model)
+    model.advance(2 * HOUR)
+    assert set(model.volumes.values()) == {LAUNCHED}
+
+
 def test_an_end_that_is_killed_after_its_first_stage_ends_soon_by_itself() -> None:
     model = BoostModel()
     boost(model)

@@ -259,6 +259,7 @@ def test_regions_that_are_not_open_or_would_not_return_stop_the_heal(
     with pytest.raises((Refused, OperationFailed), match=AFTER_THE_MOVES if "wanders" in change else match):
         carry_out(all_stages[stages:], Cut())
     assert len(model.moves) == (4 if stages == 2 or "wanders" in change else 0)
+    assert model.balancer == (stages == 0 and "wanders" not in change), "a heal that is refused changes nothing"
     for name in change:
         setattr(model, name, getattr(HealModel(), name))
     run(model)

@@ -334,6 +334,23 @@ def test_a_cold_minute_does_not_count_against_the_warm_one_after_it() -> None:
     assert begun[1] < begun[2] < begun[3]
 
 
+@pytest.mark.parametrize(
+    ("homes", "is_finished"),
+    [({}, True), ({"r10": "c:16020"}, False), ({"r10": None}, False), ({"r10": ""}, True)],
+    ids=["all at home", "one elsewhere", "one closed", "one split"],
+)
+def test_a_server_has_finished_once_its_regions_that_exist_are_at_home(
+    homes: dict[str, str | None], *, is_finished: bool
+) -> None:
+    model = Model()
+    starts = {**model.starts, "b:16020": 0}
+    journal = RestartJournal(balancer_was_on=True, starts=starts, hit_ratios={}, homes=model.first_homes)
+    model.homes = {name: home for name, home in {**model.homes, **homes}.items() if home != ""}
+    state = model.state(print)
+    assert journal.finished("b:16020", state) == is_finished
+    assert not journal.finished("c:16020", state), "it has not restarted"
+
+
 @pytest.mark.parametrize("balancer", [True, False])
 def test_a_restart_takes_the_place_of_a_heal_that_was_interrupted(*, balancer: bool) -> None:
     model = Model(balancer=False)

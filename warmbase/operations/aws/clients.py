@@ -211,7 +211,7 @@ class Aws:
 
     def _note_date(self, *, parsed: Mapping[str, Any], **_: object) -> None:
         text = parsed.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
-        with suppress(TypeError, ValueError):
+        with suppress(ValueError):
             self._date = parsedate_to_datetime(text).astimezone(UTC), time.monotonic()
 
     @cached_property
