@@ -190,7 +190,7 @@ def test_schedules_that_an_earlier_boost_left_are_written_anew_for_what_the_volu
 def test_an_end_that_is_killed_after_its_first_stage_ends_soon_by_itself() -> None:
     model = BoostModel()
     boost(model)
-    carry_out(list(BoostEnd(control=model, clock=model.clock).stages())[:1], Cut())
+    carry_out(list(BoostEnd(control=model).stages())[:1], Cut())
     model.advance(SOON_SECONDS)
     assert set(model.volumes.values()) == {LAUNCHED}
 
@@ -201,8 +201,8 @@ def test_a_boost_is_overdue_once_its_first_schedule_should_have_fired(seconds: f
     end_at = 10 * WINDOW_SECONDS
     volume = CacheVolume(provision=RAISED, launch_provision=LAUNCHED)
     way = WayBack(at=end_at + ATTEMPTS_SECONDS[1], provision=LAUNCHED, attempt=2, remaining=2)
-    found = BoostState(volumes={"a": volume}, ways_back={"a": way})
-    assert (found.overdue(end_at + seconds), found.announced_end, way.is_complete) == (overdue, end_at, True)
+    found = BoostState(volumes={"a": volume}, ways_back={"a": way}, at=end_at + seconds)
+    assert (found.overdue, found.announced_end, way.is_complete) == (overdue, end_at, True)
 
 
 def test_nothing_is_raised_once_the_time_is_nearly_over() -> None:
