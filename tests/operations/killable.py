@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from warmbase.ground.errors import OperationFailed
 from warmbase.operations.aws.progress import Say
 from warmbase.operations.cluster.journals import (
     HealJournal,
@@ -32,11 +33,15 @@ class Killable(Struct, kw_only=True, dict=True):
     calls: int = 0
     kill_at: int | None = None
     kill_before: bool = True
+    refuse: bool = False
+    """The call is refused, and its command goes on to the end that it chooses."""
 
     @contextmanager
     def call(self) -> Iterator[None]:
         """Count a call, and end the command before or after the one that is named."""
         self.calls += 1
+        if self.calls == self.kill_at and self.refuse:
+            raise OperationFailed.of(where="AWS", what="refused", why="not now", fix="run the same command again")
         if self.calls == self.kill_at and self.kill_before:
             raise Killed
         yield

@@ -1,8 +1,8 @@
-"""Every ordered pair of commands on a running cluster, with the first one killed at each of its calls.
+"""Every ordered pair of commands on a running cluster, with the first one killed or refused at each of its calls.
 
 The first command is killed before a call, after it, or before it with its effect a little later, as a step goes on that
-nobody waits for. Then the second command runs, then the first again. Each error is followed as its fix says. At the end
-no journal is left, and the balancer, regions, tables and volumes are as the commands promise.
+nobody waits for; or that call is refused. Then the second command runs, then the first again. Each error is followed as
+its fix says. At the end no journal is left, and the balancer, regions, tables and volumes are as the commands promise.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from warmbase.operations.hbase.compaction_waves import CompactionWaves
 from warmbase.operations.hbase.rolling_restart import AvailableRestart, RollingRestart
 from warmbase.operations.hbase.tables import TableChanges, table_proposal
 
-MODES = ("before", "after", "late")
+MODES = ("before", "after", "late", "refused")
 LOOKS_AWAY = 2
 """How often the state is read until a server that restarts is back, and until a late effect comes."""
 TURNS = 30
@@ -453,15 +453,17 @@ def trials(first: str, second: str, launch: Launch, step: int) -> Iterator[tuple
                 world.volumes.advance(HOUR)
             world.calls = world.volumes.calls = 0
             world.kill_at = world.volumes.kill_at = place
+            world.refuse = world.volumes.refuse = mode == "refused"
             world.kill_before = world.volumes.kill_before = mode != "after"
             try:
                 carry_out(COMMANDS[first](world, launch), Cut())
             except Killed:
                 pass
             except WarmbaseError:
-                is_over = True
+                is_over = mode != "refused" or max(world.calls, world.volumes.calls) < place
             else:
-                is_over = True
+                is_over = max(world.calls, world.volumes.calls) < place
+            world.refuse = world.volumes.refuse = False
             world.kill_at = world.volumes.kill_at = None
             TRIALS[first] += 1
             for command in (second, first):
