@@ -69,6 +69,17 @@ def test_an_interrupted_heal_continues_without_moves(here: Deployed, model: Heal
     assert (model.balancer, model.journal, len(model.moves)) == (True, None, 4)
 
 
+def test_an_interrupted_heal_can_be_ended_where_it_is(here: Deployed, model: HealModel) -> None:
+    assert "no heal was interrupted" in run(here, "--abandon", "--yes").stdout
+    model.mischief = "r02"
+    assert isinstance(run(here, "--yes").exception, OperationFailed)
+    assert not model.balancer
+    result = run(here, "--abandon", "--yes")
+    assert result.exit_code == 0, result.output
+    assert "a heal was interrupted; before it, the balancer was on" in result.stdout
+    assert (model.balancer, model.journal, len(model.moves)) == (True, None, 4)
+
+
 def test_a_second_operator_is_refused_by_the_lock(here: Deployed, model: HealModel) -> None:
     with environment_lock(here.aws, here.environment, "restart --rolling"):
         assert isinstance(run(here, "--yes").exception, Refused)

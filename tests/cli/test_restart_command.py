@@ -69,6 +69,20 @@ def test_an_interrupted_restart_proposes_only_the_servers_that_remain(here: Depl
     assert "restart c:16020 in place" in result.stdout
 
 
+def test_an_interrupted_restart_can_be_ended_where_it_is(here: Deployed, model: Model) -> None:
+    result = run(here, "--rolling", "--abandon", "--yes")
+    assert result.exit_code == 0, result.output
+    assert "no restart was interrupted" in result.stdout
+    model.lose_cache = "b:16020"
+    assert isinstance(run(here, "--rolling", "--yes").exception, OperationFailed)
+    assert not model.balancer
+    shown = run(here, "--rolling", "--abandon", "--dry-run")
+    assert "a restart was interrupted; before it, the balancer was on" in shown.stdout
+    assert not model.balancer
+    assert run(here, "--rolling", "--abandon", "--yes").exit_code == 0
+    assert (model.restarts, model.journal, model.balancer) == (["b:16020"], None, True)
+
+
 def test_every_server_restarts_and_the_lock_is_gone(here: Deployed, model: Model) -> None:
     result = run(here, "--rolling", "--yes")
     assert result.exit_code == 0, result.output

@@ -83,12 +83,13 @@ class RunningCluster(Struct, frozen=True, kw_only=True):
 
     def abandon(
         self,
-        operation: str,
+        command: str,
         journal: RestartJournal | HealJournal | None,
         stages: Callable[[], Iterable[Stage]],
         options: AbandonOptions,
     ) -> None:
         """Show an interrupted operation and end it where it is; without its journal, there is nothing to do."""
+        operation = command.partition(" ")[0]
         rows = [("current", f"no {operation} was interrupted"), ("proposed", "nothing to do")]
         if journal is not None:
             balancer = "on" if journal.balancer_was_on else "off"
@@ -96,7 +97,7 @@ class RunningCluster(Struct, frozen=True, kw_only=True):
             rows = [("current", text), *(("proposed", stage.title) for stage in stages())]
         Page().show([self.title, *rows])
         if journal is not None and not options["dry_run"]:
-            self.carry_out(f"{operation} --abandon", "End it?", stages, yes=options["yes"])
+            self.carry_out(f"{command} --abandon", "End it?", stages, yes=options["yes"])
 
     def carry_out(self, command: str, question: str, stages: Callable[[], Iterable[Stage]], *, yes: bool) -> None:
         """Ask unless `yes`, take the lock, and carry out what `stages` returns when it is called with the lock held."""
