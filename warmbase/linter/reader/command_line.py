@@ -32,7 +32,7 @@ from warmbase.linter.reader.source_text import (
 )
 
 TOKEN: Final = re.compile(
-    r"(?P<command>(?<![\w-])emr(?:[ \t]|\\\n)++create-cluster(?=(?:\s|\\\n)++-))"
+    r"(?P<command>(?<![\w-])emr(?>(?:[ \t]|\\\n)+)create-cluster(?=(?>(?:\s|\\\n)+)-))"
     r"|(?P<aws>(?P<backtick>`?)(?<![\w-])aws(?![\w-]))|(?P<end>`|(?<!\\)\n)|(?P<comment>(?:^|(?<=\s))#[^\n]*+)"
 )
 """The parts of a script that decide where a command begins, each read once."""

@@ -17,7 +17,7 @@ from warmbase.linter.reader.source_text import SourceText, TextPiece, heredoc_pi
 FILLED: Final = r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|\$[\d?@#*!$-]|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`"
 """Text that the shell replaces: a variable, or the output of a command."""
 UNQUOTED: Final = re.compile(
-    rf"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\$`]|\\.|{FILLED}|\$|`)*+)"|(?P<joined>\\\n)|\\(?P<escaped>.|\Z)|"""
+    rf"""'(?P<single>[^']*)'|"(?P<double>(?>(?:[^"\\$`]|\\.|{FILLED}|\$|`)*))"|(?P<joined>\\\n)|\\(?P<escaped>.|\Z)|"""
     rf"""(?P<filled>{FILLED})|(?P<verbatim><[^<>\n]*>|[^ \t\n;&|)\\'"`$<]+|[$<`])""",
     re.DOTALL,
 )

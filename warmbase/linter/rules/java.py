@@ -148,7 +148,7 @@ def _unquoted(node: LintedNode) -> Iterator[Violation]:
 )
 def _used_verbatim(node: LintedNode) -> Iterator[Violation]:
     for (path, _), setting in node.settings.items():
-        if path == EXPORT and re.search(r"'(?:[^'$]|\$(?![A-Za-z_{]))*+\$[^']*+'", setting.value):
+        if path == EXPORT and re.search(r"'(?>(?:[^'$]|\$(?![A-Za-z_{]))*)\$[^']*+'", setting.value):
             yield Violation(setting, "the shell does not expand variables inside single quotes")
 
 
