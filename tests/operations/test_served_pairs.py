@@ -71,8 +71,8 @@ PAIRS = (
     if PLACES
     else list(zip(NAMES, [*NAMES[1:], NAMES[0]], strict=True))
 )
-CALLS: dict[str, int] = {}
-"""The number of changing calls of each command that is not killed."""
+CALLS: dict[tuple[str, str], int] = {}
+"""The number of changing calls of each command that is not killed, in each state of HBase."""
 TRIALS: Counter[str] = Counter()
 
 
@@ -128,16 +128,15 @@ def _report(request: pytest.FixtureRequest) -> Iterator[None]:
 def test_a_killed_command_another_one_and_itself_again_end_well(
     cluster: Cluster, first: str, second: str, number: int
 ) -> None:
-    if "heal" in first + second:
-        cluster.be("away")
-    if first not in CALLS:
+    state = "away" if "heal" in first + second else "whole"
+    cluster.be(state)
+    if (first, state) not in CALLS:
         other = Cluster(cluster.aws, cluster.aws.emr.run_job_flow(**CLUSTER)["JobFlowId"])
-        if "heal" in first:
-            other.be("away")
-        CALLS[first] = run(other, first)
+        other.be(state)
+        CALLS[first, state] = run(other, first)
     # The places of a pair lie evenly over its command, and those of the next pair between them.
     order = NAMES.index(second) + len(NAMES) * number
-    place = 1 + order * CALLS[first] // (len(NAMES) * (PLACES or 1))
+    place = 1 + order * CALLS[first, state] // (len(NAMES) * (PLACES or 1))
     before = cluster.state
     with pytest.raises(Killed):
         run(cluster, first, place)
