@@ -1,4 +1,4 @@
-"""Text inside XML, in which it stays text."""
+"""Escaping of text, so that XML reads it as text."""
 
 from __future__ import annotations
 

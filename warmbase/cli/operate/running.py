@@ -88,7 +88,7 @@ class RunningCluster(Struct, frozen=True, kw_only=True):
         stages: Callable[[], Iterable[Stage]],
         options: AbandonOptions,
     ) -> None:
-        """Show an interrupted operation and end it where it is; without its journal, there is nothing to do."""
+        """Show the interrupted operation and end it where it is. Without a journal, do nothing."""
         operation = command.partition(" ")[0]
         rows = [("current", f"no {operation} was interrupted"), ("proposed", "nothing to do")]
         if journal is not None:

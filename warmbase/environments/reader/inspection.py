@@ -98,7 +98,7 @@ def read_inspection(path: Path) -> Inspection:
 
 
 def _key(location: tuple[int | str, ...]) -> str:
-    """Return where a problem is, without the names that the file has and an inspection has not.
+    """Return where a problem is, in words that do not quote the names in the file.
 
     The author of an environment chooses the file, and its reader may post the answer: no other file is quoted.
     """

@@ -366,7 +366,7 @@ class _Reader(Struct, frozen=True, kw_only=True):
 
 
 def _joined(members: list[Member]) -> Member:
-    """Return the members of one key as one: the blocks of one type are one list, and else the last value counts."""
+    """Merge members of one key: blocks of one type become a list; of other values, the last counts."""
     arrays = [member.value for member in members if isinstance(member.value, Array)]
     if len(arrays) < len(members):
         return members[-1]

@@ -90,7 +90,7 @@ MOST_SEARCHED: Final = 500  # judgement: a search takes 5 ms, and nobody misspel
 
 
 def _unknown_settings(node: LintedNode) -> Iterator[tuple[Setting, tuple[str, ...]]]:
-    """Yield the settings with unknown keys, each with the keys that it may be a slip of; the last of many have none."""
+    """Yield the settings with unknown keys, each with the keys that it may be a misspelling of, up to 500."""
     unknown = (setting for setting in _site_settings(node) if not _is_catalogued(setting.key))
     for number, setting in enumerate(unknown):
         yield setting, _near(setting.key) if number < MOST_SEARCHED else ()
