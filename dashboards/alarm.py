@@ -136,8 +136,8 @@ def is_alarm_of(name: str, environment: str, cluster_name: str) -> bool:
     """Return whether an alarm belongs to the cluster.
 
     The name of an environment may begin with another's: `warmbase-prod-blue-green-disk-full` is an alarm of cluster
-    green in environment prod-blue, and not one of cluster blue in prod. So an end that warmbase does not know, of
-    another version or of an alarm that somebody has made by hand, belongs to nobody.
+    green in environment prod-blue, and not one of cluster blue in prod. So a name
+    whose end warmbase does not know, from another version or from an alarm made by hand, belongs to no cluster.
     """
     start = f"{emr_cluster_name(environment, cluster_name)}-"
     return name.startswith(start) and name.removeprefix(start) in ENDS

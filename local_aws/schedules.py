@@ -71,7 +71,7 @@ def _ebs_volumes(node: Untyped) -> list[Json]:
             node.data_volumes.append(str(volume.id))
     attached = node.ec2_instance.block_device_mapping.items()
     listed = [{"Device": device, "VolumeId": mapped.volume_id} for device, mapped in attached]
-    # EMR also lists a node that has ended; whether its volumes are still among that is not documented.
+    # EMR also lists a node that has ended; it is not documented whether the node's volumes are still listed.
     node.listed_volumes = listed or getattr(node, "listed_volumes", [])
     return list(node.listed_volumes)
 

@@ -1,11 +1,12 @@
 """AWS at its slowest, for clients of the local AWS under the worse readings (`controls.py`).
 
-EC2 and EMR describe volumes, clusters, groups and nodes for a while after a write as they answered the same question
-before it. They refuse calls because of too many others: the first of each operation, and each fifth from then on. The
-local AWS itself, and the programs of its nodes, which repeat no call, are never slowed down.
+For a while after a write, EC2 and EMR describe volumes, clusters, groups and nodes as they did before it. They throttle
+calls: the first of each operation, and every fifth from then on. The local AWS itself, and the programs on its nodes,
+which do not repeat a call, are never slowed down.
 
-Always, EC2 refuses more values of filters in one call than it takes. Source: EC2 Developer Guide, eventual-consistency
-and ec2-api-throttling; EC2 API Reference, API error codes (FilterLimitExceeded); EMR API Reference, Common errors.
+In both readings, EC2 refuses a call whose filters have more values than it accepts. Source: EC2 Developer Guide,
+eventual-consistency and ec2-api-throttling; EC2 API Reference, API error codes (FilterLimitExceeded); EMR API
+Reference, Common errors.
 """
 
 from __future__ import annotations

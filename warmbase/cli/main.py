@@ -1,7 +1,7 @@
 """The entry of the command line.
 
-Until a command begins, a signal ends the process by itself: there is nothing to clean up, and an exception would break
-an import. Therefore this module imports little, and the commands only when that is so.
+Until a command begins, a signal ends the process by its default action: there is nothing to clean up, and an exception
+would break an import. So this module imports little, and imports the commands only once that action is set.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ class Environment(EqualButFor, frozen=True, kw_only=True):
 
     @property
     def argument(self) -> str:
-        """Return the environment's file as a command that is printed takes it: a shell passes it on as one word."""
+        """Return the environment's file for a printed command, quoted so that a shell passes it on as one word."""
         return shlex.quote(Path(self.source).stem)
 
     @property

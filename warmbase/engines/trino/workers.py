@@ -103,7 +103,7 @@ class Workers(Struct, frozen=True, kw_only=True, dict=True, eq=False):
 
     @property
     def survivors(self) -> int:
-        """Return the workers that are left when as many are lost as may be; 0 if more may be lost than there are."""
+        """Return the number of workers left after the largest loss that the targets allow; 0 if none is left."""
         return max(0, self.count - self.choice.targets.lost_nodes)
 
     @property

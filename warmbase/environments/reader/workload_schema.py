@@ -650,7 +650,7 @@ def read_curve(path: Path) -> Curve:
             try:
                 points.append((float(row["rows"]), float(row["reads"])))
             except (TypeError, ValueError, KeyError):
-                # Who writes the environment names the file: what is in a reader's other files stays out of the answer.
+                # The author of an environment chooses the file, and its reader may post the answer: it is not quoted.
                 raise ValueError("the line does not have the two numbers `rows` and `reads`") from None
         where = str(path)
         if points:

@@ -332,7 +332,7 @@ class _Reader(Struct, frozen=True, kw_only=True):
             path = self._value(arguments[0], level + 1)
             if isinstance(path, Scalar) and "${" not in path.text.removeprefix(MODULE_PATH):
                 file = load_source(self.folder / path.text.removeprefix(MODULE_PATH), cited=self._place(expression))
-                # Only its JSON is read: as another value, a message could quote a file of the reader.
+                # The file is read only as JSON: as any other value, a message could quote a file of the reader's.
                 return replace(_embedded_text(file, self._place(expression)), text="${ file }")
         return self._reference(expression)
 

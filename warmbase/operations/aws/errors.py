@@ -178,7 +178,7 @@ def translated(what: str, fix: str) -> Iterator[None]:
 
 
 class Parts:
-    """The parts of a page, which are read one by one: a part that AWS refuses costs its own line, and not the page."""
+    """The parts of a page, which are read one by one: if AWS refuses one, its line says so."""
 
     def __init__(self) -> None:
         self.is_blank = True

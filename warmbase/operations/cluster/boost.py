@@ -12,7 +12,7 @@ hours. The increase and the three schedules are the four modifications that EBS 
 While a volume is `modifying`, DescribeVolumes shows what it had before. So a volume counts as raised while a
 modification raises it, and as restored only once DescribeVolumes says so, too. All descriptions of EC2 may lag behind
 what it has accepted. So a command reports an increase only once EC2 shows it, and before it deletes the schedules, it
-looks for a while whether EC2 shows another increase.
+checks for a while whether EC2 shows another increase.
 
 Source: EC2 API Reference, ModifyVolume and DescribeVolumesModifications; EC2 Developer Guide, eventual-consistency; EBS
 User Guide, monitoring-volume-modifications (about 6 hours for a full volume of 1 TiB, more than 24 in some cases);

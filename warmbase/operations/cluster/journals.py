@@ -11,7 +11,7 @@ Three operations have a journal. What one of them does when another was interrup
 | heal | moves regions; the balancer stays off | continues | is refused: first `warmbase tables` |
 | tables | changes tables | changes tables | undoes or finishes that change first |
 
-The balancer is switched on again by the last of the first two that ends, if it was on before the first one began.
+If the balancer was on before, whichever of restart and heal ends last switches it on again.
 """
 
 from __future__ import annotations

@@ -154,8 +154,8 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
     def _continued(self, journal: RestartJournal, say: Say) -> tuple[RestartJournal, HBaseState]:
         """Return the journal that an interrupted restart continues with, and the state, once HBase is quiet.
 
-        A region that has moved since is at home where it is, if a heal would leave it there: then nothing but a new
-        move, which no command proposes, could bring it back. Raises OperationFailed if a heal would move it.
+        If a region has moved since, and a heal would leave it where it is, that server becomes its home: no command
+        would propose to move it back. Raises OperationFailed if a heal would move it.
         """
         absent = journal.starts.keys() - self.hbase.state(say).servers.keys()
         if lost := self.hbase.lost_servers(absent):

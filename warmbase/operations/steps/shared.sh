@@ -23,11 +23,11 @@ quoted() { python3 -c 'import json, sys; print(json.dumps(sys.argv[1]))' "$1"; }
 # array TEXT...: the texts as a JSON array.
 array() { python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$@"; }
 
-# lines TEXT: the text, for mapfile, to which an empty text is no line.
+# lines TEXT: the text with a final newline, for mapfile. An empty text stays empty, so that mapfile reads no line.
 lines() { printf %s "${1:+$1$'\n'}"; }
 
 # shell COMMAND...: the output of the HBase shell; the status is not 0 where a command fails.
-# No command has a value in its text: a command is Ruby, which reads values from the environment.
+# No command contains a value: a command is Ruby, and it reads values from the environment.
 # Not through a pipe: a writer is killed when the reader of its pipe ends first.
 shell() { hbase shell --noninteractive <<<"$(printf '%s\n' "$@")"; }
 
