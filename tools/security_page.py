@@ -102,7 +102,7 @@ def _compromises() -> Iterator[str]:
     yield "## If a part is compromised"
     yield paragraph(
         f"""Somebody who controls one of these parts can do the following. The permissions are those of the tables
-        below, and tests evaluate each that this section states. Versions of deleted objects stay for
+        below, and tests evaluate each permission that this section names. Versions of deleted objects stay for
         {NONCURRENT_DAYS} days."""
     )
     yield "### A core node"
@@ -152,12 +152,12 @@ def _compromises() -> Iterator[str]:
     yield bullets(
         """It can do what the operator's credentials may: [the permissions of the commands](operations.md#permissions),
         and through the roles of `cdk bootstrap`, in most accounts, everything that CloudFormation may. Protection from
-        termination and deletion is a brake, which the same credentials release. Use credentials that expire, and allow
-        the roles of `cdk bootstrap` to few.""",
+        termination and deletion is a brake, which the same credentials release. Use credentials that expire, and let
+        few people assume the roles of `cdk bootstrap`.""",
         """A person may delete the claim, but the bucket of a new root lets nobody write it without a condition. The
-        lock of an environment protects from mistakes: whoever may change it can remove it.""",
-        """Files of others run nothing there. Environment files, inspections, configurations that `lint` reads, and
-        whatever HBase and AWS name are data; a message does not quote a file that such an input names. The launch
+        lock of an environment protects against mistakes only: whoever may change it can remove it.""",
+        """Files from other people run no code there. Environment files, inspections, configurations that `lint` reads,
+        and whatever HBase and AWS name are data; a message does not quote a file that such an input names. The launch
         record, and `cdk.json` of the package, are trusted like the checkout.""",
     )
     yield "### A CI job"
