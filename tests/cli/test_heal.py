@@ -69,6 +69,17 @@ def test_an_interrupted_heal_continues_without_moves(here: Deployed, model: Heal
     assert (model.balancer, model.journal, len(model.moves)) == (True, None, 4)
 
 
+def test_tables_with_moved_regions_are_reopened_although_no_region_moves(here: Deployed, model: HealModel) -> None:
+    """A region that was moved by hand, or by a command that was ended where it was, would leave at the next restart."""
+    model.homes.update(model.caches)
+    model.lasts = {**model.homes, "r02": "a:16020"}
+    result = run(here, "--yes")
+    assert result.exit_code == 0, result.output
+    assert "reopen tables with moved regions in place" in result.stdout
+    assert (model.lasts, model.moves, model.balancer) == (model.homes, [], True)
+    assert "nothing to gain" in run(here, "--yes").stdout
+
+
 def test_an_interrupted_heal_can_be_ended_where_it_is(here: Deployed, model: HealModel) -> None:
     assert "no heal was interrupted" in run(here, "--abandon", "--yes").stdout
     model.mischief = "r02"

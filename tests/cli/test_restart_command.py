@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from tests.operations.deployed import Deployed
+from tests.operations.deployed import Cut, Deployed
 from tests.operations.killable import SERVERS
 from tests.operations.test_available_restart import MovingModel
 from tests.operations.test_rolling_restart import QUICK, Model
@@ -17,6 +17,7 @@ from warmbase.configurations.launch import launch_of
 from warmbase.environments.reader import read_environment
 from warmbase.ground.errors import OperationFailed, Refused, WarmbaseError
 from warmbase.operations.aws.lock import environment_lock
+from warmbase.operations.aws.progress import carry_out
 from warmbase.operations.hbase.rolling_restart import AvailableRestart, RollingRestart, refuse_unkept
 
 
@@ -67,6 +68,25 @@ def test_an_interrupted_restart_proposes_only_the_servers_that_remain(here: Depl
     assert "1 of 3 RegionServers were restarted" in result.stdout
     assert "restart b:16020 in place" not in result.stdout
     assert "restart c:16020 in place" in result.stdout
+
+
+def test_a_continuation_that_another_operator_has_finished_meanwhile_restarts_nothing(
+    here: Deployed, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.lose_cache = "c:16020"
+    assert isinstance(run(here, "--rolling", "--yes").exception, OperationFailed)
+    model.lose_cache = None
+
+    def finish(*_: object, **__: object) -> None:
+        carry_out(
+            RollingRestart(hbase=model, journals=model.journals, patience=QUICK).stages(model.state(print)), Cut()
+        )
+
+    monkeypatch.setattr("warmbase.cli.operate.running.confirm", finish)
+    error = run(here, "--rolling").exception
+    assert isinstance(error, Refused)
+    assert "is out of date, so nothing was changed" in str(error)
+    assert sorted(model.restarts) == list(SERVERS), "each of them once"
 
 
 def test_an_interrupted_restart_can_be_ended_where_it_is(here: Deployed, model: Model) -> None:

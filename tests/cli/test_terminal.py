@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -20,8 +21,8 @@ from tests.hfile.printed import written
 from tests.patience import HANG_SECONDS
 from warmbase.cli.commands import warmbase
 from warmbase.cli.progress import TerminalProgress
-from warmbase.cli.terminal import print_error, printable_lines
-from warmbase.ground.errors import OperationFailed
+from warmbase.cli.terminal import CLUSTER_WORDS, name_cluster, print_error, printable_lines
+from warmbase.ground.errors import OperationFailed, Refused
 from warmbase.reports.json_text import json_text
 
 HOSTILE = "cf\033[31mRED\033[2J\033]0;title\007\u009b1A\u202e[/x]"
@@ -109,3 +110,24 @@ def test_a_family_of_a_strangers_root_does_not_command_a_terminal(tmp_path: Path
     assert ended.returncode == 0
     assert "descriptors and temporary files" in printed
     assert "\033" not in printed
+
+
+@pytest.mark.parametrize(
+    ("fix", "named"),
+    [
+        ("first: warmbase tables ENV", "first: warmbase tables prod --cluster green"),
+        ("warmbase restart ENV --rolling --abandon", "warmbase restart prod --cluster green --rolling --abandon"),
+        ("warmbase heal ENV; then again", "warmbase heal prod --cluster green; then again"),
+        ("warmbase deploy ENV", "warmbase deploy ENV"),
+    ],
+)
+def test_a_fix_names_the_cluster_that_the_command_was_about(fix: str, named: str) -> None:
+    """A command without it would be about the active cluster."""
+    error = Refused.of(where="orders", what="was interrupted", why="", fix=fix)
+    context = click.Context(click.Command("tables"))
+    name_cluster(context, error)
+    assert error.problems[0].fix == fix
+    context.meta[CLUSTER_WORDS] = "prod --cluster green"
+    name_cluster(context, error)
+    assert error.problems[0].fix == named
+    assert named in str(error)

@@ -60,6 +60,21 @@ def test_every_server_restarts_once_without_regions() -> None:
     assert any(line.startswith("2 of 2 regions at home, hit ratio 99 %") for line in lines)
 
 
+def test_regions_that_appear_during_the_restart_come_home_too() -> None:
+    """A region splits before its server restarts; its halves are in no journal yet."""
+    model = MovingModel()
+    restart, progress = available(model), Cut()
+    for stage in restart.stages(model.state(print)):
+        if stage.title == "move the regions of c:16020 away":
+            for half in ("r20a", "r20b"):
+                model.homes[half] = model.lasts[half] = model.first_homes[half] = "c:16020"
+            for known in (model.homes, model.lasts, model.first_homes):
+                del known["r20"]  # type: ignore[attr-defined]
+        progress.said.append(stage.act(print))
+    assert is_whole(model)
+    assert any(line.startswith("3 of 3 regions at home") for line in progress.said)
+
+
 def test_meta_moves_first_away_and_first_home() -> None:
     model = MovingModel()
     run(model)

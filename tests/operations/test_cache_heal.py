@@ -133,7 +133,7 @@ def run(model: HealModel) -> list[str]:
     """Heal as a new command would, and return what it says."""
     heal, progress = Heal(hbase=model, journals=model.journals, patience=QUICK), Cut()
     proposal = heal.propose(print)
-    if proposal.moves or proposal.interrupted:
+    if proposal.has_work:
         carry_out(heal.stages(proposal), progress)
     return [*progress.titles, *progress.said]
 

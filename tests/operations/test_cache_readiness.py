@@ -66,11 +66,18 @@ def changed(seconds_ago: float) -> Callable[[Path], object]:
     return write
 
 
+def empty(node: Path) -> None:
+    """Let the server have cached nothing, so that HBase has written no index."""
+    (node / INDEX_FILE.lstrip("/")).unlink()
+    (node / COUNTERS).write_text(json.dumps({"at": 1.0, "counters": {"hits": 7, "used_bytes": 0}, "changed_at": None}))
+
+
 CASES: list[tuple[Callable[[Path], object], str]] = [
     (lambda _: None, ""),
     (changed(LONGEST_SECONDS / 2), ""),
     (changed(2 * LONGEST_SECONDS), "the cache has differed from its index for 1"),
     (lambda node: (node / INDEX_FILE.lstrip("/")).unlink(), f"there is no index at {INDEX_FILE}"),
+    (empty, ""),
     (lambda node: (node / INDEX_FILE.lstrip("/")).write_bytes(b"V2UF\0\0"), f"{INDEX_FILE} is damaged: "),
     (lambda node: (node / DROP_IN).unlink(), f"/{DROP_IN} is missing"),
     (lambda node: (node / GUARD).unlink(), f"/{GUARD} is missing"),

@@ -86,7 +86,7 @@ class Cluster(Struct, frozen=True, dict=True):
         """Heal the cluster as a new command would, and return the proposal."""
         heal = Heal(hbase=self.hbase, journals=self.journals, patience=QUICK_HEAL)
         proposal = heal.propose(print)
-        if proposal.moves or proposal.interrupted:
+        if proposal.has_work:
             carry_out(heal.stages(proposal), progress or Cut())
         return proposal
 

@@ -45,7 +45,7 @@ def restarted(cluster: Cluster, kind: type[RollingRestart]) -> Iterable[Stage]:
 def healed(cluster: Cluster) -> Iterable[Stage]:
     heal = Heal(hbase=cluster.hbase, journals=cluster.journals, patience=QUICK)
     proposal = heal.propose(print)
-    return heal.stages(proposal) if proposal.moves or proposal.interrupted else ()
+    return heal.stages(proposal) if proposal.has_work else ()
 
 
 def changed(cluster: Cluster) -> Iterable[Stage]:
@@ -55,7 +55,7 @@ def changed(cluster: Cluster) -> Iterable[Stage]:
 
 def compacted(cluster: Cluster) -> Iterable[Stage]:
     waves = CompactionWaves(hbase=cluster.hbase, tables=frozenset(), before=BEGAN, floor=0.9, patience=QUICK)
-    return waves.stages() if waves.proposal(print) else ()
+    return waves.stages() if waves.proposal(cluster.journals, print) else ()
 
 
 COMMANDS: Mapping[str, Callable[[Cluster], Iterable[Stage]]] = {

@@ -17,7 +17,7 @@ import click
 
 from warmbase.cli.packages import missing_package
 from warmbase.cli.signals import ignore_signals, stoppable, stopped_by
-from warmbase.cli.terminal import echo, is_json, print_error, print_json_error, print_notes
+from warmbase.cli.terminal import echo, is_json, name_cluster, print_error, print_json_error, print_notes
 from warmbase.ground.errors import WarmbaseError
 from warmbase.ground.files import is_checkout
 
@@ -108,6 +108,8 @@ class LazyGroup(click.Group):
                     raise missing from None
                 raise
         except (WarmbaseError, click.UsageError) as error:
+            if isinstance(error, WarmbaseError):
+                name_cluster(ctx, error)
             if ctx.meta[JSON]:
                 print_json_error(ctx, error)
             raise

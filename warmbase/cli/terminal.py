@@ -7,13 +7,15 @@ too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 import click
+from msgspec.structs import replace
 
-from warmbase.ground.errors import InvalidInput, WarmbaseError
+from warmbase.ground.errors import Drifted, InvalidInput, WarmbaseError
 from warmbase.ground.units import printable
 
 
@@ -28,6 +30,20 @@ def printable_lines(text: str) -> str:
 
 
 IN_ANSWER: Final = "warmbase.cli.terminal.in_answer"
+
+
+CLUSTER_WORDS: Final = "warmbase.cluster"
+"""The key of click's context under which a command keeps the words that name its running cluster to another command."""
+OF_CLUSTER: Final = re.compile(r"(?<=warmbase )(restart|heal|tables|compact|reconfigure|warm (?:boost|wait)) ENV\b")
+
+
+def name_cluster(context: click.Context, error: WarmbaseError) -> None:
+    """Let the commands in an error's fixes name the environment and cluster that the failed command was about."""
+    words = context.meta.get(CLUSTER_WORDS)
+    if words is not None and not isinstance(error, Drifted):
+        fixes = [OF_CLUSTER.sub(lambda match: f"{match[1]} {words}", problem.fix) for problem in error.problems]
+        pairs = zip(error.problems, fixes, strict=True)
+        WarmbaseError.__init__(error, [replace(problem, fix=fix) for problem, fix in pairs])
 
 
 def print_error(error: WarmbaseError) -> int:

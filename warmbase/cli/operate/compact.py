@@ -69,7 +69,7 @@ def compact(environment: str, **options: Unpack[CompactOptions]) -> None:
         floor=running.environment.targets.hit_ratio if options["floor"] is None else options["floor"],
     )
     echo("asking the master through an EMR step", err=True)
-    due = waves.proposal(ignore)
+    due = waves.proposal(running.journals, ignore)
     Page().show(compact_page(running, due, waves))
     if due:
         waves.check()

@@ -105,8 +105,9 @@ def _heal_caches(healer: Heal, running: RunningCluster, options: HealOptions) ->
         refuse_moved(proposal.basis, proposal.basis_in(healer.hbase.state(ignore)))
         return healer.stages(proposal)
 
-    if (proposal.moves or proposal.interrupted) and not options["dry_run"]:
-        running.carry_out("heal", "Move them?" if proposal.moves else "Continue?", stages, yes=options["yes"])
+    if proposal.has_work and not options["dry_run"]:
+        question = "Move them?" if proposal.moves else "Continue?" if proposal.interrupted else "Reopen them?"
+        running.carry_out("heal", question, stages, yes=options["yes"])
 
 
 def _heal_locality(healer: LocalityHeal, running: RunningCluster, options: HealOptions) -> None:

@@ -40,7 +40,7 @@ def heal_page(running: RunningCluster, proposal: HealProposal, heal: Heal) -> It
     yield "indexes", f"the oldest was written {format_duration(oldest)} ago"
     if proposal.interrupted:
         yield "continues", "a heal that was interrupted"
-    elif not proposal.moves:
+    elif not proposal.has_work:
         yield (
             "proposed",
             f"nothing to gain: no move would save more than {LEAST_GETS} GETs, or make room in a cache",
@@ -266,8 +266,7 @@ def tables_page(running: RunningCluster, proposal: TableProposal, tables: TableC
     changes, interrupted = proposal.changes, proposal.interrupted
     yield "current", f"{len(proposal.live.tables)} tables; {len(changes)} of them differ from the plan"
     if interrupted:
-        done = "finished" if interrupted.passed else "undone"
-        yield "continues", f"a change of {interrupted.table} that was interrupted, which is {done} first"
+        yield "continues", f"a change of {interrupted.table} that was interrupted"
     elif not changes:
         yield "proposed", "nothing to do"
         return

@@ -82,8 +82,7 @@ def restart(environment: str, **options: Unpack[RestartOptions]) -> None:
 
     def stages() -> Iterable[Stage]:
         now = RestartProposal(state=rolled.hbase.state(ignore), journal=rolled.journals.restart.read())
-        if proposal.journal is None:
-            refuse_moved(proposal.basis, now.basis)
+        refuse_moved(proposal.basis, now.basis)
         return rolled.stages(now.state)
 
     if not options["dry_run"]:

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Self, TypedDict
 
+import click
 from msgspec import Struct
 
 from warmbase.changes.planned_cluster import deployable_cluster
 from warmbase.cli.options import confirm
 from warmbase.cli.page import Page, Row
 from warmbase.cli.progress import TerminalProgress
+from warmbase.cli.terminal import CLUSTER_WORDS
 from warmbase.configurations.launch import Launch
 from warmbase.environments.environment import Environment
 from warmbase.environments.planning import chosen_cluster
@@ -22,7 +24,7 @@ from warmbase.operations.aws.progress import Stage, carry_out
 from warmbase.operations.cluster.caches import Servers, read_progress
 from warmbase.operations.cluster.description import DescribedCluster
 from warmbase.operations.cluster.drift import read_running_cluster
-from warmbase.operations.cluster.journals import HealJournal, RestartJournal
+from warmbase.operations.cluster.journals import HealJournal, Journals, RestartJournal
 from warmbase.sizing.recovery import warmth
 
 
@@ -53,12 +55,23 @@ class RunningCluster(Struct, frozen=True, kw_only=True):
         launch = deployable_cluster(read, chosen_cluster(read, cluster).name).launch
         aws = environment_aws(read, os.environ, gate)
         refuse(launch)
+        context = click.get_current_context(silent=True)
+        if context is not None:
+            name = launch.plan.cluster
+            option = "" if name == read.active.name else f" --cluster {name}"
+            context.meta[CLUSTER_WORDS] = f"{read.argument}{option}"
         return cls(launch=launch, aws=aws, cluster=read_running_cluster(aws, launch).cluster)
 
     @property
     def environment(self) -> Environment:
         """Return the environment that the cluster belongs to."""
         return self.launch.environment
+
+    @property
+    def journals(self) -> Journals:
+        """Return the journals of the operations on the cluster's HBase."""
+        bucket = self.environment.in_account(self.environment.log_bucket, self.aws.account)
+        return Journals.of(self.aws, bucket, self.cluster.id)
 
     @property
     def title(self) -> str:

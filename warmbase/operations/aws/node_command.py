@@ -93,6 +93,10 @@ def run_on_nodes(aws: Aws, texts: Mapping[str, str], seconds: float) -> dict[str
         if ended is not None and ended.has_succeeded:
             printed[instance] = ended.output
             continue
+        fix = (
+            "check that the SSM Agent runs there, and that its subnet has a route to ssm and ssmmessages; then run the"
+            " same command again"
+        )
         if command is None:
             what, why = "cannot be reached", "Systems Manager does not know the instance"
         elif ended is None:
@@ -100,12 +104,12 @@ def run_on_nodes(aws: Aws, texts: Mapping[str, str], seconds: float) -> dict[str
         else:
             what = f"could not run the command {command}: {ended.status}"
             why = (ended.errors or ended.output).strip()[-500:] or "it printed nothing"
+            fix = "resolve that, then run the same command again"
         raise OperationFailed.of(
             where=f"instance {instance}",
             what=what,
             why=why,
-            fix="check that the SSM Agent runs there, and that its subnet has a route to ssm and ssmmessages; then run"
-            " the same command again",
+            fix=fix,
         )
     return printed
 

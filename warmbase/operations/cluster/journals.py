@@ -10,6 +10,7 @@ Three operations have a journal. What one of them does when another was interrup
 | restart | continues | takes its place | is refused: first `warmbase tables` |
 | heal | moves regions; the balancer stays off | continues | is refused: first `warmbase tables` |
 | tables | changes tables | changes tables | undoes or finishes that change first |
+| compact | is refused | is refused | is refused |
 
 If the balancer was on before, whichever of restart and heal ends last switches it on again.
 """
@@ -22,6 +23,7 @@ from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from warmbase.configurations.launch import Launch
 from warmbase.ground.errors import OperationFailed, Refused
@@ -187,6 +189,28 @@ class Journals(Struct, frozen=True, kw_only=True):
         """Return the journals of a cluster, which are in the log bucket of its environment."""
         restart, heal, table = s3_journals(aws, log_bucket, cluster_id)
         return cls(restart=restart, heal=heal, table=table)
+
+    def note_balancer(self, state: HBaseState) -> None:
+        """Record that the balancer is to be on in the end, because somebody has switched it on meanwhile."""
+        if not state.balancer_is_on:
+            return
+        restart, heal = self.restart.read(), self.heal.read()
+        if restart is not None and not restart.balancer_was_on:
+            self.restart.write(replace(restart, balancer_was_on=True))
+        if heal is not None and not heal.balancer_was_on:
+            self.heal.write(replace(heal, balancer_was_on=True))
+
+    def refuse_interrupted(self) -> None:
+        """Raise Refused while any of the three operations is interrupted."""
+        self.refuse_interrupted_table()
+        for journal in (self.restart.read(), self.heal.read()):
+            if journal is not None:
+                raise Refused.of(
+                    where=f"a {journal.OPERATION}",
+                    what="was interrupted",
+                    why="regions may be away from the caches that hold their blocks",
+                    fix=f"finish it first: {journal.command}; or end it where it is: {journal.COMMAND} --abandon",
+                )
 
     def refuse_interrupted_table(self) -> None:
         """Raise Refused while a region may not open with the attributes of its table: then none is moved or closed."""

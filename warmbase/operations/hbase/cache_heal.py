@@ -22,6 +22,7 @@ from warmbase.operations.aws.node_command import LONGEST_SECONDS
 from warmbase.operations.aws.progress import Say, Stage, turns
 from warmbase.operations.cluster.drift import Basis
 from warmbase.operations.cluster.hbase_control import (
+    META_TABLE,
     CacheContents,
     HBaseState,
     Patience,
@@ -86,6 +87,11 @@ class HealProposal(Struct, frozen=True, kw_only=True, dict=True):
             if best[name] != region.server
         )
         return tuple(sorted(moves, key=lambda move: (move.target, move.table, move.region)))
+
+    @property
+    def has_work(self) -> bool:
+        """Return whether a heal has something to do: moves, tables to reopen after moves, or an interrupted heal."""
+        return bool(self.moves or self.state.moved_tables or self.interrupted)
 
     @property
     def moves_at_a_time(self) -> int:
@@ -219,7 +225,8 @@ class Heal(Struct, frozen=True, kw_only=True):
                 what="is not among the live RegionServers",
                 why="a restart that was interrupted may be restarting it, and its cache may hold blocks of any region",
                 fix="wait until it is back, then run the same command again; if its node has been replaced, continue"
-                f" the restart first: {restart.command}",
+                f" the restart first: {restart.command}; if it does not come back, end the restart where it is:"
+                f" {restart.COMMAND} --abandon",
             )
         contents = self.hbase.cache_contents(sorted(state.servers), say)
         stale = [
@@ -230,7 +237,8 @@ class Heal(Struct, frozen=True, kw_only=True):
                 why=f"HBase writes the index after a change, and more than two intervals, {cache.longest_seconds:,.0f}"
                 " s, have passed; moves that follow an old index can be wrong",
                 fix="read its log for `Error occurred while persisting bucket cache`, and check the node: warmbase"
-                " verify; when the index is written again, run the same command again",
+                " verify; when the index is written again, run the same command again; to end a heal that was"
+                f" interrupted: {HealJournal.COMMAND} --abandon",
             )
             for server, cache in sorted(contents.items())
             if cache.behind_seconds > cache.longest_seconds
@@ -265,12 +273,14 @@ class Heal(Struct, frozen=True, kw_only=True):
         state = quiet_state(self.hbase, UNQUIET, say)
         if self.journals.heal.read() is None:
             self.journals.heal.write(HealJournal(balancer_was_on=state.balancer_is_on))
+        self.journals.note_balancer(state)
         if state.balancer_is_on:
             self.hbase.switch_balancer(say, on=False)
         return f"{len(state.servers)} servers, {len(state.homes)} regions, none in transition"
 
     def _move(self, moves: Sequence[RegionMove], pause_seconds: float, say: Say) -> str:
         state = quiet_state(self.hbase, UNQUIET, say)
+        self.journals.note_balancer(state)
         if state.balancer_is_on:
             # Somebody has switched it on meanwhile, and it may already have planned moves.
             self.hbase.switch_balancer(say, on=False)
@@ -280,20 +290,7 @@ class Heal(Struct, frozen=True, kw_only=True):
         return "it is open on its server" if len(moves) == 1 else f"all {len(moves)} are open on their servers"
 
     def _reopen(self, say: Say) -> str:
-        tables = self.hbase.state(say).moved_tables
-        if not tables:
-            return "no table has moved regions"
-        self.hbase.reopen(tables, say)
-        for _ in turns(self.patience.opened, *self.patience.pauses):
-            state = self.hbase.state(say)
-            if not (state.closed or state.in_transition or state.moved_tables):
-                return f"{', '.join(tables)}: a restart keeps every region on its server"
-        raise OperationFailed.of(
-            where=", ".join(tables),
-            what="has regions that are not open, or would not return to their server after a restart",
-            why=f"{self.patience.opened / 60:,.0f} minutes have passed since it was reopened",
-            fix=f"read the master's log for the regions in transition; then {CONTINUE}",
-        )
+        return reopen_moved(self.hbase, self.patience, say)
 
     def _verify(self, proposal: HealProposal, say: Say) -> str:
         homes = self.hbase.state(say).homes
@@ -309,7 +306,8 @@ class Heal(Struct, frozen=True, kw_only=True):
         return f"{proposal.at_home(homes)} of {regions} regions are where their blocks are"
 
     def abandonment(self) -> Iterator[Stage]:
-        """Yield the stage that ends an interrupted heal, with the balancer as it was before."""
+        """Yield the stages that end an interrupted heal, with the balancer as it was before."""
+        yield abandoned_tables(self.hbase, self.journals, self.patience)
         yield Stage(title="restore the balancer", act=self._finish)
 
     def _finish(self, say: Say) -> str:
@@ -321,3 +319,45 @@ class Heal(Struct, frozen=True, kw_only=True):
         if restart is not None:
             return f"the balancer stays off until the restart that was interrupted has ended: {restart.command}"
         return "the balancer is on again" if was_on else "the balancer stays off, as it was before"
+
+
+def reopen_moved(hbase: RegionControl, patience: Patience, say: Say) -> str:
+    """Reopen the tables with moved regions in place. Raises OperationFailed where their regions do not stay open."""
+    tables = hbase.state(say).moved_tables
+    if not tables:
+        return "no table has moved regions"
+    hbase.reopen(tables, say)
+    for _ in turns(patience.opened, *patience.pauses):
+        state = hbase.state(say)
+        if not (state.closed or state.in_transition or state.moved_tables):
+            return f"{', '.join(tables)}: a restart keeps every region on its server"
+    raise OperationFailed.of(
+        where=", ".join(tables),
+        what="has regions that are not open, or would not return to their server after a restart",
+        why=f"{patience.opened / 60:,.0f} minutes have passed since it was reopened",
+        fix=f"read the master's log for the regions in transition; then {CONTINUE}",
+    )
+
+
+def abandoned_tables(hbase: RegionControl, journals: Journals, patience: Patience, *, meta: bool = False) -> Stage:
+    """Return the stage that reopens tables before an interrupted operation is ended where it is.
+
+    With `meta`, hbase:meta is reopened too: nothing shows that it was moved. If a region is not open, nothing is
+    reopened, because the end of the operation must not wait for it; a heal reopens the tables later.
+    """
+
+    def reopen(say: Say) -> str:
+        state = hbase.state(say)
+        journals.note_balancer(state)
+        if state.closed or state.in_transition:
+            return (
+                f"left out, because {state.closed + state.in_transition} regions are not open; when they are:"
+                f" {HealJournal.COMMAND}"
+            )
+        if state.balancer_is_on:
+            hbase.switch_balancer(say, on=False)
+        if meta:
+            hbase.reopen([META_TABLE], say)
+        return reopen_moved(hbase, patience, say)
+
+    return Stage(title="reopen tables with moved regions in place", act=reopen)

@@ -26,6 +26,7 @@ from warmbase.operations.cluster.hbase_control import (
     hit_ratios,
     quiet_state,
 )
+from warmbase.operations.cluster.journals import Journals
 
 CONTINUE: Final = "run the same command again: it continues with the regions that have not been compacted"
 
@@ -74,8 +75,13 @@ class CompactionWaves(Struct, frozen=True, kw_only=True):
             if region.files and region.compacted_at < self.before and (not self.tables or region.table in self.tables)
         }
 
-    def proposal(self, say: Say) -> dict[str, StoredRegion]:
-        """Return the regions that are due, once every region is open. Raises Refused, also as `due` does."""
+    def proposal(self, journals: Journals, say: Say) -> dict[str, StoredRegion]:
+        """Return the regions that are due, once every region is open and no other operation is interrupted.
+
+        Raises Refused otherwise: a compaction would write files with attributes that nobody has checked, or on a server
+        whose cache does not hold the region. Also raises as `due` does.
+        """
+        journals.refuse_interrupted()
         quiet_state(self.hbase, "a region that is not open would be left out", say)
         return self.due(say)
 
@@ -107,11 +113,13 @@ class CompactionWaves(Struct, frozen=True, kw_only=True):
         compacted = f"{format_size(sum(due[name].stored_bytes for name in wave))} compacted"
         if not observed:
             return f"{compacted}; no reads were published, so hit ratios were not checked"
-        since, low, what = self.hbase.now(), dict[str, float](), "has published no reads since the wave"
-        where, floor, reported = ", ".join(sorted(observed)), format_percent(self.floor), ""
+        since, low = self.hbase.now(), dict[str, float]()
+        where, what, floor, reported = "", "", format_percent(self.floor), ""
         for _ in turns(self.patience.recovery, *self.patience.pauses):
             ratios = hit_ratios(self.hbase, since)
-            if observed - ratios.keys():
+            if silent := observed - ratios.keys():
+                if not low:
+                    where, what = ", ".join(sorted(silent)), "has published no reads since the wave"
                 continue
             low = {server: ratio for server, ratio in ratios.items() if ratio < self.floor}
             if not low:

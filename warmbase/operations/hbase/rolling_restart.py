@@ -42,7 +42,7 @@ from warmbase.operations.cluster.hbase_control import (
     refuse_unquiet,
 )
 from warmbase.operations.cluster.journals import Journals, RestartJournal
-from warmbase.operations.hbase.cache_heal import MOVES_AT_A_TIME, Heal, HealControl, cached_name
+from warmbase.operations.hbase.cache_heal import MOVES_AT_A_TIME, Heal, HealControl, abandoned_tables, cached_name
 from warmbase.operations.hbase.emr_hbase import emr_hbase
 from warmbase.sizing.recovery.region_assignment import CacheBlocks
 
@@ -94,7 +94,10 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
         return journal
 
     def abandonment(self) -> Iterator[Stage]:
-        """Yield the stage that ends an interrupted restart of either kind, with the balancer as it was before."""
+        """Yield the stages that end an interrupted restart of either kind, with the balancer as it was before."""
+        journal = self.journals.restart.read()
+        meta = journal is not None and journal.available
+        yield abandoned_tables(self.hbase, self.journals, self.patience, meta=meta)
         yield Stage(title="restore the balancer", act=self._finish)
 
     def titles(self, server: str) -> tuple[str, ...]:
@@ -145,9 +148,8 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
             self.journals.restart.write(journal)
         else:
             journal, state = self._continued(journal, say)
-        if state.balancer_is_on:
-            self.hbase.switch_balancer(say, on=False)
-        restarted = sum(journal.restarted(server, state) for server in state.servers)
+        self._switch_off(state, say)
+        restarted = sum(journal.restarted(server, state) for server in journal.starts)
         counted = f"{len(state.servers)} servers, {len(journal.homes)} regions, none in transition"
         return f"{counted}; {restarted} servers were restarted before the interruption" if restarted else counted
 
@@ -219,16 +221,20 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
             return f"was restarted already: {self._gate(server, journal, say)}"
         refuse_unquiet(before, UNQUIET)
         refuse_absent(journal, before)
-        if before.balancer_is_on:
-            # Somebody has switched it on meanwhile, and it may already have planned moves.
-            self.hbase.switch_balancer(say, on=False)
+        self._switch_off(before, say)
         self.hbase.restart(server, say)
         return self._gate(server, journal, say)
 
+    def _switch_off(self, state: HBaseState, say: Say) -> None:
+        """Switch the balancer off, also if somebody has switched it on meanwhile: it may already have planned moves."""
+        self.journals.note_balancer(state)
+        if state.balancer_is_on:
+            self.hbase.switch_balancer(say, on=False)
+
     def _gate(self, server: str, journal: RestartJournal, say: Say) -> str:
         """Wait until every region is home and the server reads from its cache. Raises OperationFailed otherwise."""
-        self._home(journal, say, server)
-        count = sum(home == server for home in journal.homes.values())
+        state = self._home(journal, say, server)
+        count = sum(home == server and name in state.regions for name, home in journal.homes.items())
         home = f"{count} of {count} regions at home"
         wanted = journal.hit_ratios.get(server)
         if wanted is None:
@@ -283,7 +289,8 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
             where=server or "HBase",
             what=f"is not back after {self.patience.home / 60:,.0f} minutes: {reported}",
             why="the RegionServer has not opened its regions",
-            fix=f"read its log, and the master's; once all regions are open, {CONTINUE}, and {SKIP}",
+            fix=f"read its log, and the master's; once all regions are open, {CONTINUE}, and {SKIP}; or end the restart"
+            f" where it is: {journal.COMMAND} --abandon",
         )
 
     def _journal(self) -> RestartJournal:
@@ -303,7 +310,7 @@ class RollingRestart(Struct, frozen=True, kw_only=True):
             return "done already"
         if journal.balancer_was_on:
             self.hbase.switch_balancer(say, on=True)
-        # Of a heal that was interrupted, only moves are left, which a new one proposes again.
+        # Tables were reopened, so of a heal that was interrupted only moves are left, which a new one proposes.
         self.journals.heal.clear()
         self.journals.restart.clear()
         return "the balancer is on again" if journal.balancer_was_on else "the balancer stays off, as it was before"
@@ -331,7 +338,7 @@ def refuse_absent(journal: RestartJournal, state: HBaseState) -> None:
             where=absent[0],
             what="is not among the live RegionServers",
             why="it was when the restart began, and two servers would be down at once",
-            fix=f"start it, then {CONTINUE}, and {SKIP}",
+            fix=f"start it, then {CONTINUE}, and {SKIP}; or end the restart where it is: {journal.COMMAND} --abandon",
         )
 
 
@@ -391,7 +398,8 @@ class AvailableRestart(RollingRestart, frozen=True, kw_only=True, dict=True):
                 where="HBase",
                 what="has no other RegionServer that regions could move to",
                 why=f"the only live RegionServer is {next(iter(state.servers), 'none')}",
-                fix="restart it in place: warmbase restart ENV --rolling",
+                fix=f"restart it in place: {RestartJournal.COMMAND}; if this restart was interrupted, first end it"
+                f" where it is: {RestartJournal.COMMAND} --abandon",
             )
         super()._refuse_unready(state, servers, say)
 
@@ -400,8 +408,7 @@ class AvailableRestart(RollingRestart, frozen=True, kw_only=True, dict=True):
         state = self._still(journal, say)
         if journal.restarted(server, state):
             return "was restarted already"
-        moves = moves_away(server, state)
-        self._move(moves, say)
+        moves = self._empty(server, journal, state, say)
         return f"{len(moves)} regions are open on other servers" if moves else "it has no regions"
 
     def _restart_empty(self, server: str, say: Say) -> str:
@@ -410,10 +417,19 @@ class AvailableRestart(RollingRestart, frozen=True, kw_only=True, dict=True):
         if journal.restarted(server, state):
             return "was restarted already"
         # If a region has split since the move, its halves may have opened here.
-        self._move(moves_away(server, state), say)
+        self._empty(server, journal, state, say)
         self.hbase.restart(server, say)
         self._home(replace(journal, homes={}), say, server)
         return "it is back; its regions were open on other servers"
+
+    def _empty(self, server: str, journal: RestartJournal, state: HBaseState, say: Say) -> Sequence[RegionMove]:
+        """Move the regions of a server away. Those that the journal does not have yet, as after a split, are added."""
+        moves = moves_away(server, state)
+        new = {move.region: server for move in moves if move.region not in journal.homes}
+        if new:
+            self.journals.restart.write(replace(journal, homes={**journal.homes, **new}))
+        self._move(moves, say)
+        return moves
 
     def _bring_home(self, server: str, say: Say) -> str:
         journal = self._journal()
@@ -439,11 +455,8 @@ class AvailableRestart(RollingRestart, frozen=True, kw_only=True, dict=True):
         """Return the state, with the balancer off. Raises Refused if a server is down or the cluster is not quiet."""
         state = quiet_state(self.hbase, UNQUIET, say)
         refuse_absent(journal, state)
-        if state.balancer_is_on:
-            # Somebody has switched it on meanwhile, and it may already have planned moves.
-            self.hbase.switch_balancer(say, on=False)
-            state = self.hbase.state(say)
-        return state
+        self._switch_off(state, say)
+        return self.hbase.state(say) if state.balancer_is_on else state
 
     def _move(self, moves: Sequence[RegionMove], say: Say) -> None:
         for first in range(0, len(moves), MOVES_AT_A_TIME):
@@ -471,6 +484,9 @@ def meta_first(moves: Sequence[RegionMove]) -> list[RegionMove]:
 RETAINS: Final = ("hbase-site", "hbase.master.scp.retain.assignment.force")
 
 
+INTERRUPTED: Final = "interrupted restart"
+
+
 class RestartProposal(Struct, frozen=True, kw_only=True):
     """A restart before its confirmation: the state that it was made from, and the journal of one to be continued."""
 
@@ -480,8 +496,15 @@ class RestartProposal(Struct, frozen=True, kw_only=True):
     @property
     def basis(self) -> Basis:
         """Return the facts that the proposal was made from."""
+        if self.journal is not None:
+            return {
+                INTERRUPTED: ", ".join(f"{server} {start}" for server, start in sorted(self.journal.starts.items()))
+            }
         facts = {f"RegionServer {server}": f"started at {start}" for server, start in self.state.servers.items()}
-        return facts | {"tables with regions that were moved": ", ".join(self.state.moved_tables) or "none"}
+        return facts | {
+            "tables with regions that were moved": ", ".join(self.state.moved_tables) or "none",
+            INTERRUPTED: "none",
+        }
 
 
 def refuse_unkept(launch: Launch) -> None:

@@ -30,6 +30,7 @@ from warmbase.operations.aws.progress import Say, Stage, turns
 from warmbase.operations.cluster.drift import Basis
 from warmbase.operations.cluster.hbase_control import (
     Families,
+    HBaseState,
     LiveTables,
     Patience,
     ReadsControl,
@@ -69,29 +70,72 @@ class TableChanges(Struct, frozen=True, kw_only=True):
     def stages(self, changes: Sequence[TableChange]) -> Iterator[Stage]:
         """Yield the stages, one table after the other, after those that undo or finish an interrupted change."""
         interrupted = self.journal.read()
-        if interrupted is not None and interrupted.passed:
-            title = f"finish the change of {interrupted.table}: reopen all of its regions in batches"
-            yield Stage(title=title, act=partial(self._reopen, interrupted))
-        elif interrupted is not None:
-            yield Stage(title=f"give {interrupted.table} its old attributes back", act=partial(self._undo, interrupted))
+        if interrupted is not None:
+            undone = self.is_undone(interrupted, self.hbase.state(lambda _: None))
+            title = (
+                f"give {interrupted.table} its old attributes back"
+                if undone
+                else f"finish the change of {interrupted.table}: reopen all of its regions in batches"
+            )
+            yield Stage(title=title, act=partial(self._undo if undone else self._reopen, interrupted))
         for change in changes:
             yield Stage(title=f"change {change.table}, and reopen one of its regions", act=partial(self._try, change))
             yield Stage(title=f"reopen all regions of {change.table} in batches", act=partial(self._reopen, change))
 
+    def is_undone(self, change: TableChange, state: HBaseState) -> bool:
+        """Return whether an interrupted change is undone and not finished.
+
+        It is where its first region had not passed its checks, or where a region is closed, which may not open with the
+        new attributes.
+        """
+        own = [region for region in state.regions.values() if region.table == change.table]
+        return not change.passed or any(region.server is None for region in own)
+
     def _undo(self, change: TableChange, say: Say) -> str:
-        """Undo a change that was stopped before its check: the first region and closed ones get the old attributes."""
-        self.hbase.change_table(change.table, change.before, say)
+        """Give a table its old attributes back, open its closed regions with them, and reopen the others."""
+        if change.passed:
+            # If this is interrupted, too, the next command must not finish the change.
+            self.journal.write(replace(change, passed=False, reopened=False))
+        live = self.hbase.live_tables(say).tables.get(change.table, {})
+        before = {family: attributes for family, attributes in change.before.items() if family in live}
+        if before:
+            self.hbase.change_table(change.table, before, say)
         regions = self.hbase.state(say).regions
-        names = {name: region.server for name, region in sorted(regions.items()) if region.table == change.table}
-        for number, (name, server) in enumerate(names.items()):
-            if number == 0 or server is None:
+        for name in sorted(name for name, region in regions.items() if region.table == change.table):
+            if regions[name].server is None:
                 self.hbase.reopen_region(name, say)
+        # Nobody knows which other regions were opened meanwhile.
+        self.hbase.reopen([change.table], say)
+        self._opened(change.table, say)
         self.journal.clear()
-        return "it has its old attributes"
+        return "every region has its old attributes"
+
+    def _opened(self, table: str, say: Say) -> None:
+        """Wait until the regions of a table are open after it was reopened. Raises OperationFailed."""
+        for _ in turns(self.patience.opened, *self.patience.pauses):
+            state = self.hbase.state(say)
+            closed = sum(region.server is None for region in state.regions.values() if region.table == table)
+            if not closed and not state.in_transition:
+                return
+        raise OperationFailed.of(
+            where=table,
+            what="has regions that are not open",
+            why=f"{self.patience.opened / 60:,.0f} minutes have passed since it was reopened",
+            fix="read the master's log for the regions in transition; then run the same command again: it gives the"
+            " table its old attributes and opens closed regions",
+        )
 
     def _try(self, change: TableChange, say: Say) -> str:
         state = quiet_state(self.hbase, UNQUIET, say)
-        first = min(name for name in state.homes if state.regions[name].table == change.table)
+        own = sorted(name for name in state.homes if state.regions[name].table == change.table)
+        if not own:
+            raise Refused.of(
+                where=change.table,
+                what="has no open region any more",
+                why="it was dropped or disabled after the proposal was made",
+                fix="run the same command again, and review the new proposal",
+            )
+        first = own[0]
         server, has_changed = state.homes[first], False
         change = replace(change, hit_ratios=hit_ratios(self.hbase, self.hbase.now() - self.patience.before))
         self.journal.write(change)
@@ -114,7 +158,11 @@ class TableChanges(Struct, frozen=True, kw_only=True):
             try:
                 self.hbase.change_table(change.table, change.before, say)
                 if has_changed:
-                    self.hbase.reopen_region(first, say)
+                    # A region that has moved meanwhile was opened with the new attributes, too.
+                    now = self.hbase.state(say)
+                    for name in own:
+                        if name == first or now.homes.get(name) != state.homes[name]:
+                            self.hbase.reopen_region(name, say)
             except OperationFailed as second:
                 raise OperationFailed.of(
                     where=change.table,
@@ -140,17 +188,17 @@ class TableChanges(Struct, frozen=True, kw_only=True):
         journal, state = self.journal.read() or change, quiet_state(self.hbase, UNQUIET, say)
         if not journal.reopened:
             self.hbase.reopen([change.table], say)
-            for _ in turns(self.patience.opened, *self.patience.pauses):
-                now = self.hbase.state(say)
-                if not (now.closed or now.in_transition):
-                    break
-            else:
+            try:
+                self._opened(change.table, say)
+            except OperationFailed as failure:
+                say(f"{failure.problems[0].what}; {change.table} gets its old attributes back")
+                self._undo(journal, say)
                 raise OperationFailed.of(
                     where=change.table,
-                    what="has regions that are not open",
-                    why=f"{self.patience.opened / 60:,.0f} minutes have passed since it was reopened",
-                    fix=f"read the master's log for the regions in transition; then {CONTINUE}",
-                )
+                    what="has its old attributes again, because some of its regions did not open with the new ones",
+                    why=_reasons(failure.problems),
+                    fix="find the cause in the log of the RegionServer; then run the same command again",
+                ) from failure
             # A command that waits again for warm caches must not close regions whose files are being prefetched.
             self.journal.write(replace(journal, reopened=True))
         servers = {state.homes[name] for name in state.homes if state.regions[name].table == change.table}
@@ -271,7 +319,7 @@ def table_proposal(tables: TableChanges, launch: Launch, names: Iterable[str], s
             wanted[table] = dict.fromkeys(families, planned[0].families[0].wanted)
     if journal is not None:
         # The table as it is once that change is undone or finished.
-        settled = journal.wanted if journal.passed else journal.before
+        settled = journal.before if tables.is_undone(journal, state) else journal.wanted
         families = {name: {**known, **settled.get(name, {})} for name, known in live.tables[journal.table].items()}
         live = replace(live, tables={**live.tables, journal.table: families})
     changes = [change for change in table_changes(live, wanted) if not chosen or change.table in chosen]

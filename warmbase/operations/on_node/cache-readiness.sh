@@ -18,7 +18,11 @@ systemctl is-active --quiet hbase-regionserver.service || unready "its RegionSer
 [ -e "$DROP_IN" ] || unready "$DROP_IN is missing, so systemd would kill the RegionServer while it writes its index"
 [ -e "$PROGRAM" ] || unready "$PROGRAM is missing, so nothing checks the index before the start"
 [ ! -e "$SWITCH" ] || unready "$SWITCH exists, so nothing checks the index before the start"
-[ -s "$INDEX" ] || unready "there is no index at $INDEX"
+[ -s "$INDEX" ] || {
+  # A server that has had no region yet has cached nothing, and HBase has written no index.
+  grep -Eqs '"used_bytes": *0[,}]' "$COUNTERS" || unready "there is no index at $INDEX"
+  exit 0
+}
 damage=$(/usr/bin/python3 -I -c '
 import pathlib, runpy, sys
 print(runpy.run_path(sys.argv[1])["index_damage"](pathlib.Path(sys.argv[2]), sys.argv[3]))

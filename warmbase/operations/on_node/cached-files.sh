@@ -14,10 +14,16 @@ fail() {
 }
 
 systemctl is-active --quiet hbase-regionserver.service || fail "its RegionServer is not running"
-[ -s "$INDEX" ] || fail "there is no index at $INDEX"
 [ -s "$COUNTERS" ] || fail "$COUNTERS cannot be read: the publisher of the node's figures has not run"
-written=$(stat -c %Y "$INDEX")
-# Reads of clients come first.
-files=$(nice -n 19 /usr/bin/python3 -I -c "$READER" "$INDEX" "$FORMAT") || fail "$INDEX could not be read"
+if [ -s "$INDEX" ]; then
+  written=$(stat -c %Y "$INDEX")
+  # Reads of clients come first.
+  files=$(nice -n 19 /usr/bin/python3 -I -c "$READER" "$INDEX" "$FORMAT") || fail "$INDEX could not be read"
+else
+  # A server that has had no region yet has cached nothing, and HBase has written no index.
+  grep -Eq '"used_bytes": *0[,}]' "$COUNTERS" || fail "there is no index at $INDEX"
+  written=$(date +%s)
+  files={}
+fi
 printf '{"now": %s, "written_at": %s, "publisher": %s, "files": %s}\n' \
   "$(date +%s)" "$written" "$(cat "$COUNTERS")" "$files" | aws s3 cp --only-show-errors - "$ANSWER"
