@@ -69,7 +69,7 @@ def test_regions_that_appear_during_the_restart_come_home_too() -> None:
             for half in ("r20a", "r20b"):
                 model.homes[half] = model.lasts[half] = model.first_homes[half] = "c:16020"
             for known in (model.homes, model.lasts, model.first_homes):
-                del known["r20"]  # type: ignore[attr-defined]
+                del known["r20"]
         progress.said.append(stage.act(print))
     assert is_whole(model)
     assert any(line.startswith("3 of 3 regions at home") for line in progress.said)
