@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.changes.test_legacy_plan import unpack
 from tests.command import PROJECT, run
 from tests.hfile.fuzzing import soon
 from tests.patience import HANG_SECONDS
@@ -159,7 +159,7 @@ def test_a_command_refuses_a_file_that_is_not_regular(
 
 
 def test_a_pipe_among_the_files_of_a_record_is_not_waited_for(tmp_path: Path) -> None:
-    shutil.unpack_archive(PROJECT / "tests" / "changes" / "launch-record-0.1.tar.gz", tmp_path, filter="data")
+    unpack(tmp_path)
     program = next(tmp_path.rglob("bootstrap/*.py"))
     program.unlink()
     pipe(program)
